@@ -41,7 +41,7 @@ def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace) -> None:
   size = {"steps": options.steps, "width": options.width, "batch": 256, "layers": 2, "learning_rate": 3e-3}
   count = {"turns": options.turns, "draws": options.games, "chains": options.chains}
   teacher = {"teacher": "self-play", "iterations": options.iterations, "seed": seed}
-  folder = f"{options.folder}-{seed}" if options.folder else None
+  folder = f"{options.folder}-{seed}{options.ends}" if options.folder else None
   learn(game, LearnOptions(**size, **count, **teacher), callback=tell, progress=False, folder=folder)
 
 
@@ -57,7 +57,7 @@ def main() -> None:
   print(head + "".join(f"{mark:9,}" for mark in options.marks))
   for seed in options.seeds:
     for games in options.exact:
-      ends = {"turns": 0, "games": games, "marks": []} if games else {}
+      ends = {"turns": 0, "games": games, "marks": [], "ends": f"-{games}"} if games else {"ends": ""}
       learned(game, seed, argparse.Namespace(**{**vars(options), **ends}))
 
 

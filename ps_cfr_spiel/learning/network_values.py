@@ -169,6 +169,12 @@ class NetworkValues(ValueFunction, StreetValues):
       raise ValueError(f"{path} is damaged: {layers} layers, but {len(file.shapes)} arrays.")
     shape = kind.blank(places, tuple(slots), width, layers)
     leaves, structure = jax.tree.flatten(shape)
+    count = sum(name.startswith("parameter") for name in file.shapes)
+    if not kind.listed and count != len(leaves):
+      raise ValueError(
+        f"{path} has a network of an earlier version of this package, of {count} arrays in place of "
+        f"{len(leaves)}; learn the values again (learn --teacher=self-play)."
+      )
     expected: dict[str, storage.Shape] = {
       f"parameter{k}": (leaf.shape, np.dtype(np.float32)) for k, leaf in enumerate(leaves)
     }

@@ -23,7 +23,15 @@ class TrainingOptions(Options):
       least=1,
     ),
   ] = 6000
-  batch: Annotated[int, Option("Examples for one step.", least=1, flag=None)] = 1000
+  batch: Annotated[
+    int,
+    Option(
+      "Examples for one step.",
+      "Those of self-play come in blocks of eight of one public state; a part of a block counts as a whole.",
+      least=1,
+      flag=None,
+    ),
+  ] = 1000
   width: Annotated[int, Option("Width of the network's layers.", least=1)] = 192
   layers: Annotated[int, Option("Residual layers, after the first.", least=1, flag=None)] = 3
   learning_rate: Annotated[float, Option("The first.", least=0, most=1, flag=None)] = 1e-3

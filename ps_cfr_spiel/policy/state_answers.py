@@ -18,7 +18,7 @@ def probabilities_at(
 
   `at` has the answers by state and player, ValueError for an unknown infostate. A state of a simultaneous
   game counts as the player's turn in its turn-based version. OpenSpiel's tools also visit states behind
-  chance outcomes of probability zero. No solver comes there, and play is uniform.
+  chance outcomes of probability zero, listed or not. No solver comes there, and play is uniform.
 
   TypeError if `state` is not a state; ValueError if it is of another game, or no player acts there.
   """
@@ -45,7 +45,7 @@ def _is_possible(state: pyspiel.State) -> bool:
   """True if every outcome of chance on the way to a state has a positive probability."""
   position = state.get_game().new_initial_state()
   for action in state.history():
-    if position.is_chance_node() and dict(position.chance_outcomes())[action] == 0:
+    if position.is_chance_node() and not dict(position.chance_outcomes()).get(action):
       return False
     position.apply_action(action)
   return True

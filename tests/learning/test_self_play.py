@@ -9,9 +9,11 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from edited_files import packed, unpacked
 
 import ps_cfr_spiel
 from ps_cfr_spiel import learning, matches, values
+from ps_cfr_spiel.learning.settings import check_memory
 from ps_cfr_spiel.learning.tensors.observations import Observations
 from ps_cfr_spiel.learning.tensors.self_play import TOGETHER, SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
@@ -19,7 +21,7 @@ from ps_cfr_spiel.learning.tensors.tensor_network import Observed, TensorNetwork
 from ps_cfr_spiel.learning.training import train
 from ps_cfr_spiel.matches import OnDemandResolving
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.options import LearnOptions
+from ps_cfr_spiel.options import LearnOptions, TrainingOptions
 from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
 from ps_cfr_spiel.values import CFRValues, NetworkValues
 
@@ -144,14 +146,25 @@ def test_values_are_saved_and_the_same_call_does_nothing_anew(learned, tmp_path,
     state.apply_action(action)
   asked = [search_of(KUHN, 20, v).action_probabilities(state) for v in (network, read)]
   assert asked[0] == asked[1]
+  header, arrays = unpacked((tmp_path / "values.safetensors").read_bytes())
+  count = len([name for name in arrays if name.startswith("parameter")])
+  del arrays[f"parameter{count - 1}"]  # as a network of other layers has fewer
+  (tmp_path / "old.safetensors").write_bytes(packed(header, arrays))
+  message = (
+    f"earlier version of this package, of {count - 1} arrays in place of {count}; learn the values again"
+  )
+  with pytest.raises(ValueError, match=message):
+    NetworkValues.load(tmp_path / "old.safetensors")
   examples = values.load_examples(folder / "examples-1.safetensors")
   further = train(examples, start=network, steps=1)
   assert further.card["training"]["width"] == 32
   count = sum(x.size for x in jax.tree.leaves(network.network))
   assert examples.features.parameters(32, 1) == count
-  monkeypatch.setattr("ps_cfr_spiel.memory.free_memory", lambda: 15e6)  # infostates' vectors take 20 MB
+  monkeypatch.setattr("ps_cfr_spiel.memory.free_memory", lambda: 15e6)
+  # Infostates' vectors would take 20 MB if they were not read once for eight examples.
+  check_memory(TrainingOptions(width=32, layers=1, batch=4000), examples.features)
   with pytest.raises(TooLarge, match="for batches"):
-    train(examples, width=32, layers=1, batch=4000)
+    train(examples, width=32, layers=1, batch=12_000)
   monkeypatch.undo()
   monkeypatch.setattr(SelfPlay, "play", None)
   again = learn(KUHN, SMALL, folder=folder)

@@ -3,6 +3,7 @@
 import numpy as np
 import pyspiel
 import pytest
+from faulty_games import FaultyGame
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 from reference import random_policy
@@ -122,6 +123,14 @@ def test_openspiels_tools_go_where_chance_never_does(kind):
   expected = ps_cfr_spiel.exploitability(game, policy)
   assert openspiel_exploitability.exploitability(game, policy) == pytest.approx(expected, abs=1e-6)
   assert policy.action_probabilities(impossible) == dict.fromkeys(range(3), 1 / 3)
+
+
+def test_play_behind_a_chance_outcome_that_is_not_listed_is_uniform():
+  game = FaultyGame()
+  state, policy = game.new_initial_state(), PSCFRSolver(game).average_policy()
+  actions = state.child(0).legal_actions()
+  state.apply_action(5)  # of two outcomes
+  assert policy.action_probabilities(state, 0) == dict.fromkeys(actions, 1 / len(actions))
 
 
 def test_states_of_other_games_are_refused():

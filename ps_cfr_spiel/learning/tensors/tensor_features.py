@@ -24,7 +24,7 @@ from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved
 from ps_cfr_spiel.learning.network import Network
 from ps_cfr_spiel.learning.state_features import BoundNetwork
 from ps_cfr_spiel.learning.tensors.observations import OPENSPIEL, Observations, Own, function_name
-from ps_cfr_spiel.learning.tensors.tensor_blocks import ObservedTensors, block_size
+from ps_cfr_spiel.learning.tensors.tensor_blocks import BLOCK, ObservedTensors, block_size
 from ps_cfr_spiel.learning.tensors.tensor_network import Observed, Read, TensorNetwork
 from ps_cfr_spiel.resolving.subgames import HistoriesPrior, PadTo, Subgame, Subgames
 
@@ -149,7 +149,7 @@ class TensorFeatures(Features):
   def outputs(self, width: int, layers: int) -> int:
     public, private = self.extent
     read = sum(m * (d + 6 * width) for m, d in zip(self.columns, private, strict=True))
-    return public + read + super().outputs(width, layers + 1)
+    return (public + read) // BLOCK + super().outputs(width, layers + 1)  # tensors are read once a block
 
   # --- Files -------------------------------------------------------------------------------
 
