@@ -97,10 +97,13 @@ def make_abstraction(
   """
   options = MakeAbstractionOptions.of(options, **keywords)
   clusters, buckets, seed, restarts = options.clusters, options.buckets, options.seed, options.restarts
+  earlier = options.earlier_buckets
   clustered_round, deal = check_clustered_round(game, options.clustered_round), game.deal
   aware = options.aware or (POTENTIAL if deal.in_tables else DISTRIBUTION)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
+  if earlier != LOSSLESS:
+    check_count("earlier_buckets", earlier, 1)
   boards = len(deal.tables[clustered_round].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
@@ -111,31 +114,40 @@ def make_abstraction(
       str(game.game), board_needs(boards), None, "Fewer public cards at first, ranks or suits take less"
     )
   if not deal.in_tables:
-    if buckets == LOSSLESS or aware != DISTRIBUTION:
+    if buckets == LOSSLESS or aware != DISTRIBUTION or earlier != LOSSLESS:
       raise ValueError(
-        f"{game.game} has too many boards for tables: give a number of buckets, described by 'distribution'; "
-        f"got buckets={buckets!r} and aware={aware!r}."
+        f"{game.game} has too many boards for tables: give a number of buckets, described by 'distribution', "
+        f"and leave those of earlier rounds {LOSSLESS}; got buckets={buckets!r}, aware={aware!r} and "
+        f"earlier_buckets={earlier!r}."
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
     every = measure(game.betting, deal).hand_classes[clustered_round:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
+  if earlier != LOSSLESS:
+    _check_memory(game, list(measure(game.betting, deal).hand_classes), int(earlier), DISTRIBUTION)
   with waiting("Comparing hands", progress):
-    equities = Equities.of(deal, seed) if counted or buckets != LOSSLESS else None
+    equities = Equities.of(deal, seed) if counted or {buckets, earlier} != {LOSSLESS} else None
   if counted:
     assert equities is not None
     table = board_transitions(deal, clustered_round, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
   clusters = check_clusters(game, clusters, clustered_round)
-  tables = []
-  for number in range(deal.streets if buckets == LOSSLESS else clustered_round):
-    of_board = np.zeros(len(deal.tables[number].cards), int)
-    if number >= clustered_round:
-      of_board = clusters[boards_before(deal, number, clustered_round)]
-    tables.append(_lossless(deal, of_board, number))
+  tables = [table.copy() for table in deal.hand_classes]
+  for number in range(deal.streets):
+    if (earlier if number < clustered_round else buckets) == LOSSLESS:
+      of_board = np.zeros(len(deal.tables[number].cards), int)
+      if number >= clustered_round:
+        of_board = clusters[boards_before(deal, number, clustered_round)]
+      tables[number] = _lossless(deal, of_board, number)
+  if earlier != LOSSLESS:
+    assert equities is not None
+    whole, described = [np.arange(len(after.cards)) for after in deal.tables], range(clustered_round)
+    _fill_buckets(
+      deal, equities, whole, tables, described, int(earlier), DISTRIBUTION, seed=seed, restarts=restarts
+    )
   if buckets == LOSSLESS:
     return DealtAbstraction.of(game, clusters, tables, clustered_round)
-  tables += [table.copy() for table in deal.hand_classes[clustered_round:]]
   assert equities is not None
   rounds = range(clustered_round, deal.streets)
   cluster_of_board = [clusters[boards_before(deal, number, clustered_round)] for number in rounds]
@@ -148,7 +160,9 @@ def make_abstraction(
   with progress_bar(progress, total=int(assigned_here(every).sum()), unit="cluster", desc="Buckets") as bar:
     for cluster in every[assigned_here(every)].tolist():
       members = [np.flatnonzero(numbers == cluster) for numbers in cluster_of_board]
-      _fill_buckets(deal, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
+      _fill_buckets(
+        deal, equities, members, tables, rounds, int(buckets), aware, seed=seed, restarts=restarts
+      )
       bar.update()
   for table, numbers in zip(tables[clustered_round:], cluster_of_board, strict=True):
     all_gather_rows(table, assigned_here(numbers))
@@ -158,7 +172,7 @@ def make_abstraction(
 def _check_memory(game: CardGame[CardDeal], rows: Sequence[float], count: int, aware: str) -> None:
   """TooLarge, a ValueError, if making `count` buckets in a cluster needs more memory than is free.
 
-  `rows` are its hands up to suits, in the clustered round and each later one.
+  `rows` are its hands up to suits, in its first round and each later one.
   """
   columns, sums = [GROUPS], [0]  # the last round first
   deal, clustered_round = game.deal, game.deal.streets - len(rows)
@@ -175,38 +189,40 @@ def _fill_buckets(
   equities: "Equities",
   boards: Sequence[np.ndarray],
   tables: Sequence[np.ndarray],
+  rounds: range,
   count: int,
   aware: str,
   **options: int,
 ) -> None:
   """Write the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
 
-  `boards` are of the cluster, in the clustered round and each later one.
+  `boards` are of the cluster, in the first of the `rounds` with buckets and each later one. A round after
+  `rounds` is described by its distribution alone.
   """
-  later, clustered_round = None, deal.streets - len(boards)
-  for number in reversed(range(clustered_round, deal.streets)):
-    rows = _rows(deal, number, boards[number - clustered_round])
-    if later is None:
-      numbers, distance, most = equities(rows), squared, MOST_ROWS
-    else:
-      numbers, distance, most = _expected(deal, number, rows, later), later.distance, SOME
-    grouping = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
-    _spread_labels(deal, number, rows, grouping.label, tables[number])
-    if number == clustered_round:
-      break
-    if aware == POTENTIAL:
-      apart = distance(grouping.means, grouping.means)
-      apart = np.sqrt(apart) if later is None else apart
-      later = Later(
-        tables[number], np.eye(len(apart)), functools.partial(greedy_distances, ground=apart, dtype="float32")
-      )
-    else:
-      table = np.empty_like(tables[number])
-      _spread_labels(deal, number, rows, np.arange(len(rows.hand)), table)
-      if later is None:
-        beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
-        numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
-      later = Later(table, numbers, functools.partial(line_distances, places=np.arange(BINS) / BINS))
+  later = None
+  for number in reversed(range(rounds[0], deal.streets)):
+    rows, numbers = _rows(deal, number, boards[number - rounds[0]]), None
+    if later is not None:
+      numbers = _expected(deal, number, rows, later)
+    if number in rounds:
+      distance, most = (squared, MOST_ROWS) if later is None else (later.distance, SOME)
+      described = equities(rows) if numbers is None else numbers
+      grouping = bucketed(described, count, distance, weights=rows.weight, most=most, **options)
+      _spread_labels(deal, number, rows, grouping.label, tables[number])
+      if number == rounds[0]:
+        break
+      if aware == POTENTIAL:
+        apart = distance(grouping.means, grouping.means)
+        apart = np.sqrt(apart) if later is None else apart
+        ground = functools.partial(greedy_distances, ground=apart, dtype="float32")
+        later = Later(tables[number], np.eye(len(apart)), ground)
+        continue
+    table = np.empty_like(tables[number])
+    _spread_labels(deal, number, rows, np.arange(len(rows.hand)), table)
+    if numbers is None:
+      beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
+      numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
+    later = Later(table, numbers, functools.partial(line_distances, places=np.arange(BINS) / BINS))
 
 
 class Later(NamedTuple):

@@ -1,8 +1,9 @@
 """Hierarchical abstractions: boards in public clusters, hands in buckets of these (Brown et al. 2015).
 
-Before the clustered round the buckets of hands are their classes up to suits. In it boards are clustered, and
-from it on, round by round and cluster by cluster, hands fall into buckets: players forget all but the
-cluster. So no two clusters share an infostate, and each may live on a machine of its own.
+Before the clustered round the buckets of hands are their classes up to suits, or fewer, the same on all
+boards of a round. In it boards are clustered, and from it on, round by round and cluster by cluster, hands
+fall into buckets: players forget all but the cluster. So no two clusters share an infostate, and each may
+live on a machine of its own.
 """
 
 import abc

@@ -280,6 +280,16 @@ class ClusteringOptions(Options):
       saved=False,
     ),
   ] = 50
+  earlier_buckets: Annotated[
+    int | str,
+    Option(
+      "Buckets for the hands of each round before the clustered one, or lossless.",
+      value="N|lossless",
+      read=count_or(LOSSLESS),
+      group=DEALT,
+      saved=False,
+    ),
+  ] = LOSSLESS
   clustered_round: Annotated[
     int,
     Option(

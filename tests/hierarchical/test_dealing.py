@@ -282,9 +282,9 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
 def test_expected_increments_over_three_rounds(clustered_round, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
   game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1))
-  abstraction = make_abstraction(
-    dealt, clusters=np.array(clusters), buckets="lossless", clustered_round=clustered_round
-  )
+  earlier = 2 if clustered_round == 2 else "lossless"
+  given = {"buckets": "lossless", "earlier_buckets": earlier, "clustered_round": clustered_round}
+  abstraction = make_abstraction(dealt, clusters=np.array(clusters), **given)
   parts = dealt_tree(dealt, abstraction)
   hands = np.array(list(itertools.permutations(range(4), 2)))
   grid = np.array(list(itertools.product(range(len(hands)), (0.25, 0.75), (0.25, 0.75))))
@@ -345,12 +345,13 @@ class Seats(openspiel_policy.Policy):
   ],
 )
 def test_board_by_board_values_are_the_walked_trees(name, clustered_round, makings):
-  """Also where the players have different abstractions, and of head to head in both seats."""
+  """Also where the players have different abstractions, one of few buckets in earlier rounds; both seats."""
   game, dealt = compiled(name)
   policies, strategies = [], []
   for seed, (clusters, buckets) in enumerate(makings):
     given = {"clusters": clusters, "buckets": buckets, "clustered_round": clustered_round}
-    abstraction = make_abstraction(dealt, **given, restarts=2)
+    abstraction = make_abstraction(dealt, **given, earlier_buckets=(2, "lossless")[seed], restarts=2)
+    assert seed or abstraction.sizes[:clustered_round] == (2,) * clustered_round
     strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
     policies.append(KeyedPolicy(ClusteredGame(dealt, strategies[-1].abstraction), strategies[-1].tables, {}))
   values, whole = [], build_tree(game)
