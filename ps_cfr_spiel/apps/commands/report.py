@@ -44,7 +44,7 @@ from ps_cfr_spiel.storage import replacing
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
 LAYOUT = "{remaining} to go: {l_bar}{bar}{r_bar}"  # of the progress bar
-ACCURATE = "0.5%"  # target with values, whose own errors more iterations do not mend
+ACCURATE = "0.5%"  # target with values, whose own errors more iterations do not reduce
 SITUATION = ("pot", "stack", "bets", "ranges", "rake", "cap")
 # How a board of some weight is solved: the columns of its row, and the names of the line's moves.
 Solve = Callable[[cards.Board, float], tuple[dict[str, float], str]]
