@@ -80,7 +80,7 @@ def test_whole_holdem_is_dealt_without_tables(free):
     ValueError, match=r"clustered_round=2: .* has too many boards for tables; cluster those of round 1"
   ):
     make_abstraction(card_game(game), clusters=2, buckets=2, clustered_round=2)
-  with pytest.raises(ValueError, match="leave those of earlier rounds lossless; got .*earlier_buckets=5"):
+  with pytest.raises(ValueError, match=r"leave those of earlier rounds lossless; got .*earlier_buckets=5"):
     make_abstraction(card_game(game), clusters=2, buckets=2, earlier_buckets=5)
   free(32e9)
   with pytest.raises(TooLarge, match="for 1,326 hands"):
