@@ -174,6 +174,29 @@ def test_mistakes_have_the_answers_of_solve(wrong, capsys):
   assert asked(explorer, "/progress")[1]["stage"] == ""
 
 
+def test_a_long_solve_is_saved_on_the_way(tmp_path, monkeypatch):
+  """One that ends whole, and one that dies after some iterations."""
+  monkeypatch.chdir(tmp_path)
+  monkeypatch.setattr(explore, "KEPT_SECONDS", 0)
+  explorer, measure = explore.Explorer(FIELDS), explore.Run.measure
+  asked(explorer, "/solve", fields=FIELDS | {"iterations": "30", "target": ""})
+  explorer.wait()
+  state = explorer.state()
+  assert state["stage"] == "done" and ps_cfr_spiel.load_solver(state["saved"]).iteration == 30
+  monkeypatch.setattr(
+    explore.Run, "measure", lambda run: measure(run) if run.solver.iteration < 20 else 1 / 0
+  )
+  asked(explorer, "/solve", fields=FIELDS | {"pot": "21", "iterations": "30", "target": ""})
+  explorer.wait()
+  state = explorer.state()
+  file, told, command = re.fullmatch(
+    r"(\S+) up to iteration (\d+); .*: ps-cfr-spiel (.*)", state["saved"]
+  ).groups()
+  assert state["stage"] == "failed" and 0 < int(told) == ps_cfr_spiel.load_solver(file).iteration < 20
+  assert program.run([*command.split(), "--iterations=5", "--quiet", "--noplot"]) == 0
+  assert ps_cfr_spiel.load_solver(file).iteration == int(told) + 5
+
+
 def test_progress_is_asked_while_tables_are_in_use(monkeypatch):
   """Large tables change in place, and the solver has no state meanwhile that another thread may read."""
   explorer = explore.Explorer(FIELDS)

@@ -11,8 +11,9 @@ import math
 import re
 import shlex
 import threading
+import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyspiel
 from absl import flags
@@ -52,6 +53,8 @@ MOST_SENT = 200_000  # bytes of a request: two ranges of single hands with weigh
 # Rough seconds of an iteration for a megabyte of a run, less those of its programs, by the cards of the board
 # (`summary --measure` has the time of an iteration). A solve corrects it for the next one.
 PROGRAMS, PACE = 157e6, {5: 4e-5, 4: 2e-3, 3: 8e-4}
+
+KEPT_SECONDS = 60  # between saves of a long solve, which take a twentieth of the time at most
 
 GONE = '<!doctype html><p>This strategy is no longer kept; <a href="/">the spot</a> has the last one.</p>'
 
@@ -171,6 +174,10 @@ class Explorer:
     points = [[p.iteration, p.seconds, 100 * p.exploitability / pot if pot else None] for p in run.points]
     left = run.seconds / done * (wanted - done) if done else None
     saved = str(run.file) if run.saved is not None else ""
+    if saved and self._stage != "done":
+      saved += (
+        f" up to iteration {run.saved:,}; after an interruption: ps-cfr-spiel solve --resume={run.file}"
+      )
     target = 100 * run.target / pot if pot and math.isfinite(run.target) else None
     return data | {"points": points, "left": left, "saved": saved, "target": target}
 
@@ -264,7 +271,9 @@ class Explorer:
     with run.building:
       solver.compile(False)
     self._run, self._stage = run, "solving"
-    run.iterate_until(values.iterations, self._stopped.is_set)
+    run.iterate_until(values.iterations, self._keeps_until_stopped(run))
+    if run.saved is not None:
+      run.checkpoint()
     self._note_pace(run)
     policy = solver.average_policy()
     if not isinstance(policy, ps.TreePolicy):
@@ -273,6 +282,27 @@ class Explorer:
     origin = "; ".join([*made_by_lines(policy), note])
     page = ps.views.explore_page(policy, origin, served=True, lockable=True)
     self._solved, self._policy, self._page, self._number = self._fields, policy, page, self._number + 1
+
+  def _keeps_until_stopped(self, run: Run) -> Callable[[], bool]:
+    """Whether the solve was stopped; asking saves a long run now and then, to `solve --resume` it later."""
+    saving, begun = Stopwatch(), time.monotonic()
+
+    def stopped() -> bool:
+      nonlocal begun
+      if time.monotonic() - begun >= max(KEPT_SECONDS, 20 * saving.last):
+        with saving:
+          self._checkpoint(run)
+        begun = time.monotonic()
+      return self._stopped.is_set()
+
+    return stopped
+
+  def _checkpoint(self, run: Run) -> None:
+    """Save a run, the first time into a folder of its own."""
+    assert self._values is not None, "a run has flags"
+    if run.saved is None:
+      run.folder = results_folder(self._values, run.solver, RUN)
+    run.checkpoint()
 
   def _note_pace(self, run: Run) -> None:
     """Remember how much slower than the rough time a solve was."""
@@ -302,8 +332,7 @@ class Explorer:
     if self._run is None or self._stage != "done" or self._values is None:
       raise ValueError("Nothing is solved yet; press Solve first.")
     if self._run.saved is None:
-      self._run.folder = results_folder(self._values, self._run.solver, RUN)
-      self._run.checkpoint()
+      self._checkpoint(self._run)
     return self.state()
 
 

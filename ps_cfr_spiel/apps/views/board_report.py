@@ -107,8 +107,8 @@ def boards_page(boards: Sequence[str], rows: Sequence[Row], about: str) -> str:
   """A page for the browser, as text to write to a file: the table, sorted by a click on a column."""
   columns = [("weight", "boards", "count")]
   for name in actions_of(rows[0]):
-    columns += [(name, grouped(name), "share"), (name + EV, "EV", "value")]
-  columns += [(f"ev_{i}", f"EV {SEATS[i]}", "value") for i in (0, 1)]
+    columns += [(name, grouped(name), "share"), (name + EV, "EV", "chips")]
+  columns += [(f"ev_{i}", f"EV {SEATS[i]}", "chips") for i in (0, 1)]
   columns += [(f"equity_{i}", f"equity {SEATS[i]}", "share") for i in (0, 1)]
   columns += [("percent_of_pot", "exploitability, %", "value")]
   shown = zip(LOCAL_REGRETS, ("local regret, mean %", "worst %"), strict=True)
