@@ -26,12 +26,15 @@ class Payoffs(NamedTuple):
 
 
 class Order(NamedTuple):
-  """The leaves of a player in the order of the player's sequences, so that threads can share them out."""
+  """The leaves of a player in the order of the player's sequences, so that threads can share them out.
 
-  start: Int[Array, " _"]  #: where the leaves below each sequence begin
+  In a game without types, whose matrices are numbers, they come in *runs*, of one number each.
+  """
+
+  start: Int[Array, " _"]  #: where the leaves, or runs, below each sequence begin
   other: Int[Array, " L"]  #: the opponent's sequence above each leaf
-  number: Int[Array, " _"]  #: as of `Payoffs`; empty for the matrix 1 of a game without types
-  factor: Float[Array, " L"]  #: as of `Payoffs`
+  number: Int[Array, " _"]  #: as of `Payoffs`; of runs where each begins, and the last ends
+  factor: Float[Array, " _"]  #: as of `Payoffs`; of runs the number of each
 
 
 class LeafEvaluator(abc.ABC):

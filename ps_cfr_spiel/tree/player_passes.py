@@ -182,18 +182,35 @@ def ordered(tree: PublicTree) -> PublicTree:
 
   def order(player: int) -> Order:
     matrix, number, factor = map(np.asarray, payoffs[player])
-    places = (above[player], above[1 - player])
-    table = coo_array((np.arange(count, dtype=np.int32), places), (counts[player], counts[1 - player]))
+    own, other = above[player], above[1 - player]
+    if not len(number):  # a game without types, of a number for each leaf
+      return _in_runs(own, other, matrix[:, 0, 0], counts[player])
+    table = coo_array((np.arange(count, dtype=np.int32), (own, other)), (counts[player], counts[1 - player]))
     table.has_canonical_format = True  # leaves at the same place are not to be added up
     rows = table.tocsr()
-    before = np.asarray(rows.data, np.int32)  # the leaves in the order of the tree
-    if len(number):
-      number, factor = number[before], factor[before]
-    else:  # a number for each leaf
-      factor = matrix[before, 0, 0]
-    return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), number, factor)
+    leaf = np.asarray(rows.data, np.int32)  # the leaves in the order of the tree
+    return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), number[leaf], factor[leaf])
 
   return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, orders=(order(0), order(1))))
+
+
+def _in_runs(
+  own: Int[np.ndarray, " L"], other: Int[np.ndarray, " L"], payoff: Float[np.ndarray, " L"], sequences: int
+) -> Order:
+  """The order of leaves of one number each; those that pay nothing are left out.
+
+  `own` and `other` are the sequences of the player and of the opponent above each leaf.
+  """
+  pays = np.flatnonzero(payoff)
+  values, code = np.unique(payoff[pays], return_inverse=True)
+  key = own[pays].astype(np.int64) * len(values) + code
+  order = np.argsort(key, kind="stable")
+  key = key[order]
+  begin = np.flatnonzero(np.diff(key, prepend=-1))
+  of_run = key[begin]
+  start = np.searchsorted(of_run, np.arange(sequences + 1) * len(values))
+  ends = np.append(begin, len(key))
+  return Order(*(x.astype(np.int32) for x in (start, other[pays[order]], ends)), values[of_run % len(values)])
 
 
 def iterations_natively(

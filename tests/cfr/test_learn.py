@@ -47,6 +47,7 @@ def drawn(start, scale, generator):
   no past regret is far smaller than utilities, and that of the first action is positive, as is n of NRM+: if
   regrets cancelled, rounding alone would decide the strategy. For the same reason one iteration is compared:
   after it regrets are zero where a rule cuts them off, and actions with the same value leave rounding errors.
+  A single action never has a regret, so what a rule keeps of it is what it starts with.
   """
 
   def number(x, sign):
@@ -68,11 +69,16 @@ def drawn(start, scale, generator):
     return z, second
 
   def player(own):
-    weights = [generator.exponential(size=p.shape) * generator.integers(0, 2, p.shape) for p in own.strategy]
+    weights = [
+      generator.exponential(size=p.shape) * generator.integers(0, 2, p.shape) * (len(p) > 1)
+      for p in own.strategy
+    ]
     return own._replace(
       strategy=tuple(cfr.normalise(w).astype(p.dtype) for w, p in zip(weights, own.strategy, strict=True)),
       average=jax.tree.map(lambda x: number(x, generator.choice([-1, 0, 1], x.shape)), own.average),
-      rule=tuple(map(ruled, own.rule)),
+      rule=tuple(
+        ruled(kept) if len(p) > 1 else kept for p, kept in zip(own.strategy, own.rule, strict=True)
+      ),
     )
 
   return start._replace(players=tuple(map(player, start.players)), iteration=np.int32(7))
@@ -126,17 +132,21 @@ def test_one_pass_is_xlas_turn(game, rules, alternating, dtype, tremble):
 
 
 def large(rows, leaves, types, generator):
-  """A tree with `rows` of each player, half of which come after random choices in the others."""
+  """A tree with `rows` of each player, half of which come after random choices in the others.
+
+  Without types there are many leaves below each of a few sequences, and they pay -1, 0 or 1.
+  """
   half, forests = rows // 2, []
-  pairs = generator.choice(4 * rows * rows, leaves, replace=False)
-  for choice in np.divmod(pairs, 2 * rows):
+  places = generator.choice(2 * rows, 600 if types == 1 else 2 * rows, replace=False)
+  pairs = generator.choice(len(places) ** 2, leaves, replace=False)
+  for choice in places[np.stack(np.divmod(pairs, len(places)))]:
     first = np.stack([np.full(half, -1), np.full(half, -1)], 1)
     then = np.stack([generator.integers(0, half, half), generator.integers(0, 2, half)], 1)
     last = np.stack(np.divmod(choice, 2), 1)
     parts = [last] if types == 1 else np.split(last, 2)
     forests.append(tree.make_forest(np.concatenate([first, then]), np.full(rows, 2), parts, types)[0])
   if types == 1:
-    made = tree.SparseLeaves(generator.normal(size=(leaves, 1)))
+    made = tree.SparseLeaves(generator.integers(-1, 2, (leaves, 1)).astype(float))
   else:
     made = tree.DenseLeaves(
       *generator.normal(size=(2, types, types)), *generator.normal(size=(2, leaves // 2))
@@ -167,7 +177,7 @@ def test_threads_share_a_large_game(rows, types, dtype, alternating, monkeypatch
   generator = np.random.default_rng(1)
   made = tree.ordered(large(rows, 5 * rows // 2, types, generator))
   assert (made.leaves.orders != (None, None)) == (types in (1, 5))
-  assert tree.ordered(large(10, 30, types, generator)).leaves.orders == (None, None)
+  assert tree.ordered(large(1_000, 30, types, generator)).leaves.orders == (None, None)
   with precision(dtype):
     made = to_device(made, dtype)
     for name in ("nrm+", "dcfr") if types == 1 else ("nrm+",):

@@ -11,6 +11,8 @@
 
 namespace {
 
+constexpr int64_t AHEAD = 8;  // items for which numbers that lie apart are asked before they are read
+
 // The tables of a player: for each number of actions the strategy and the rule's arrays; the average in a column.
 template <typename T>
 struct Tables {
@@ -28,21 +30,39 @@ struct Learn {
   const Tables<T>& tables;
   const Rule& rule;
 
+  // Asks for cells before they are read: in each strip a processor foresees too few of the arrays.
+  INLINE void expect(const Block& b, int64_t cell, int64_t count, const T* values) const {
+    const int64_t width = walk.width, next = b.height * width, here = b.row * width + cell;
+    const int64_t column = (b.first - walk.roots) * width + cell;
+    T* const* own = tables.arrays + b.table * tables.each;
+    for (int64_t a = 0; a < b.actions; ++a) {
+      fetch(values + b.first * width + cell + a * next, count);
+      fetch(tables.reach + column + a * next, count);
+      fetch(tables.compensation + column + a * next, count);
+      if (b.actions > 1) fetch(own[0] + here + a * next, count);
+      if (b.actions > 1) fetch(own[1] + here + a * next, count);
+    }
+    for (int64_t k = 0; b.actions > 1 && tables.each > 2 && k < 3; ++k) fetch(own[2] + here + k * next, count);
+  }
+
   INLINE void operator()(const Block& b, int64_t cell, int64_t count, const T* values, T* __restrict sum) const {
     const int64_t width = walk.width, next = b.height * width, here = b.row * width + cell;
     const int64_t column = (b.first - walk.roots) * width + cell;
     T* const* own = tables.arrays + b.table * tables.each;
     const Cells<T> c{b.actions, count, next, next, values + b.first * width + cell, sum, own[0] + here,
                      own[1] + here, tables.each > 2 ? own[2] + here : nullptr};
-    mean(c.actions, count, c.strategy, next, c.value, next, sum);
+    if (c.actions == 1) std::copy_n(c.value, count, sum);
+    else mean(c.actions, count, c.strategy, next, c.value, next, sum);
     const T* reach = tables.reach + column;
     T* compensation = tables.compensation + column;
     for (int64_t a = 0; a < c.actions; ++a) {
       for (int64_t h = 0; h < count; ++h) compensation[a * next + h] -= tables.share * reach[a * next + h];
     }
-    T total[STRIP];
-    rule(c, total);
-    c.normalise(total);
+    if (c.actions > 1) {  // one action has no regret, and is played
+      T total[STRIP];
+      rule(c, total);
+      c.normalise(total);
+    }
     walk.floor(b).value(c.actions, count, c.value, next, sum);  // the rule has read the worth of its own
   }
 };
@@ -59,7 +79,10 @@ INLINE void turn_rows(const Walk<T>& walk, const Tables<T>& tables, int64_t rule
                       int64_t from, int64_t to, const T* values, T* sum) {
   by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA {
     const Learn<T, std::decay_t<decltype(by)>> learn{walk, tables, by};
-    for (; from < to; from += STRIP) learn(b, from, std::min(STRIP, to - from), values, sum + from);
+    for (; from < to; from += STRIP) {
+      if (from + STRIP < to) learn.expect(b, from + STRIP, std::min(STRIP, to - from - STRIP), values);
+      learn(b, from, std::min(STRIP, to - from), values, sum + from);
+    }
   });
 }
 
@@ -90,17 +113,16 @@ FOR_EACH_PROCESSOR void learn_rows(const Walk<double>& walk, const Tables<double
 
 // The turn in threads, from the values of the leaves' sequences on: a block's rows go up together, in their order.
 template <typename T>
-void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
+void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values, Scratch<T>& sum) {
   int64_t item = walk.rows();
-  std::vector<T> sum;
   for (const Block* b = walk.blocks + walk.count; b-- > walk.blocks;) {
     const int64_t cells = b->rows * walk.width;
-    sum.resize(std::max<size_t>(sum.size(), cells));
     in_pieces(cells, [&](int64_t from, int64_t to) {
       learn_rows(walk, tables, rule, x, *b, from, to, values, sum.data());
     });
     item -= b->rows;
     for (int64_t r = 0; r < b->rows; ++r) {
+      if (!walk.start && r + AHEAD < b->rows) fetch(values + walk.above[item + r + AHEAD] * walk.width, walk.width);
       const T* from = sum.data() + r * walk.width;
       walk.width == 1 ? push<T, 1>(walk, item + r, from, values) : push<T, 0>(walk, item + r, from, values);
     }
@@ -135,7 +157,9 @@ void walk_learn(Call<type>& call) {
   numbers += BEFORE_RULE;
   if (!call.walk.large()) return learn(call.walk, tables, call.rule, numbers, call.sequences);
   push_leaves<T, 0>(call.walk, call.sequences);
-  learn_large(call.walk, tables, call.rule, numbers, call.sequences);
+  Scratch<T> sum;
+  sum.resize(call.walk.most_cells());
+  learn_large(call.walk, tables, call.rule, numbers, call.sequences, sum);
 }
 
 // A player in a game whose leaves have matrices of payoffs.
@@ -151,9 +175,10 @@ struct Seat {
   const T* factor;
   std::vector<T> padded;  // the matrices with `stride` own types, if leaves share them
   int64_t stride;
-  std::vector<T> reach, values, paid;
+  Scratch<T> reach, values, paid, sum;
   // Of a large game whose leaves are in the order of own sequences: where those below each sequence begin, and the
-  // opponent's sequence above each; else null.
+  // opponent's sequence above each; else null. Without types the leaves come in runs, of one factor each: `start` and
+  // `factor` are of runs, and `number` says where each begins.
   const int32_t *start, *other;
 
   bool single() const { return walk.width == 1 && others == 1; }
@@ -167,20 +192,42 @@ struct Lanes {
   typedef T type __attribute__((vector_size(LANES * sizeof(T))));
 };
 
-// Adds what leaf k pays by the opponent's reach, where leaves share matrices.
+// Of some own types from `s` on what leaf k pays by the opponent's reach, where leaves share matrices.
 template <typename T>
-INLINE void add_leaf(const Seat<T>& own, const T* reach, int64_t k, T* __restrict to) {
-  const int64_t width = own.walk.width, stride = own.stride;
-  const T *matrix = own.padded.data() + own.number[k] * own.others * stride, factor = own.factor[k];
-  for (int64_t s = 0; s < width; s += LANES) {
-    typename Lanes<T>::type total = {}, row;
-    for (int64_t g = 0; g < own.others; ++g) {
-      std::memcpy(&row, matrix + g * stride + s, sizeof row);
-      total += reach[g] * row;
-    }
-    total *= factor;
-    for (int64_t h = s, end = std::min(width, s + LANES); h < end; ++h) to[h] += total[h - s];
+INLINE typename Lanes<T>::type leaf_pays(const Seat<T>& own, const T* reach, int64_t k, int64_t s) {
+  const T* matrix = own.padded.data() + own.number[k] * own.others * own.stride + s;
+  typename Lanes<T>::type total = {}, row;
+  for (int64_t g = 0; g < own.others; ++g) {
+    std::memcpy(&row, matrix + g * own.stride, sizeof row);
+    total += reach[g] * row;
   }
+  return total * own.factor[k];
+}
+
+// What leaves [k, end) pay, by the opponent's sequence above each. `space`: numbers from `to` on that may be overwritten.
+template <typename T>
+INLINE void pay_leaves(const Seat<T>& own, const T* reach, const int32_t* above, int64_t k, int64_t end, int64_t space,
+                       T* __restrict to) {
+  const int64_t width = own.walk.width;
+  for (int64_t s = 0; s < width; s += LANES) {
+    typename Lanes<T>::type sum = {};
+    for (int64_t leaf = k; leaf < end; ++leaf) sum += leaf_pays(own, reach + above[leaf] * own.others, leaf, s);
+    if (s + LANES <= space) std::memcpy(to + s, &sum, sizeof sum);
+    else std::memcpy(to + s, &sum, sizeof(T) * std::min(LANES, width - s));
+  }
+}
+
+// The opponent's reach of a run of leaves, in several sums: one would wait for each addition before the next.
+template <typename T>
+INLINE T sum_of(const Seat<T>& own, const T* reach, int32_t run) {
+  constexpr int64_t sums = 4;
+  T sum[sums] = {};
+  const int32_t *other = own.other + own.number[run], *end = own.other + own.number[run + 1];
+  for (; end - other >= sums; other += sums) {
+    for (int64_t j = 0; j < sums; ++j) sum[j] += reach[other[j]];
+  }
+  for (; other < end; ++other) sum[0] += reach[*other];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 // What the leaves below sequences [from, to) of a player pay in a large game.
@@ -188,17 +235,19 @@ template <typename T>
 INLINE void pay_in_order(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t to) {
   const T* reach = opponent.reach.data();
   const int64_t width = own.walk.width;
+  const int32_t last = own.start[to];
   for (; from < to; ++from) {
     const int32_t end = own.start[from + 1];
     if (own.single()) {
       T sum = 0;
-      for (int32_t k = own.start[from]; k < end; ++k) sum += own.factor[k] * reach[own.other[k]];
-      own.values[from] = sum;
+      for (int32_t run = own.start[from]; run < end; ++run) sum += own.factor[run] * sum_of(own, reach, run);
+      own.values.data()[from] = sum;
       continue;
     }
-    T* values = own.values.data() + from * width;
-    std::fill_n(values, width, T(0));
-    for (int32_t k = own.start[from]; k < end; ++k) add_leaf(own, reach + own.other[k] * own.others, k, values);
+    for (int32_t k = own.start[from] + AHEAD; k < std::min<int32_t>(end + AHEAD, last); ++k) {
+      fetch(reach + own.other[k] * own.others, own.others);
+    }
+    pay_leaves(own, reach, own.other, own.start[from], end, (to - from) * width, own.values.data() + from * width);
   }
 }
 
@@ -233,9 +282,8 @@ INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent, int64_t from, in
   if (own.number) {
     const int32_t* above = opponent.walk.above + opponent.walk.rows();
     const int64_t width = own.walk.width;
-    std::fill_n(own.paid.data() + from * width, (to - from) * width, T(0));
     for (; from < to; ++from) {
-      add_leaf(own, opponent.reach.data() + above[from] * own.others, from, own.paid.data() + from * width);
+      pay_leaves(own, opponent.reach.data(), above, from, from + 1, (to - from) * width, own.paid.data() + from * width);
     }
     return;
   }
@@ -294,7 +342,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
         const T* x = numbers + BEFORE_RULE;
-        large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data())
+        large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
               : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data());
       }
       for (int i = first; i <= last; ++i) go_down(seats[i], numbers[2]);
@@ -360,6 +408,7 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
                    {}, {}};
       seat.paid.resize(seat.start ? 0 : seat.count * width);
       seat.walk.leaves = {{seat.paid.data(), seat.count}};
+      seat.sum.resize(seat.walk.most_cells());
       for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
       seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0),
                      pair ? tables[ends[i] - 2] : nullptr};

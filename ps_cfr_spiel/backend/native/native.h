@@ -9,11 +9,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
 #ifdef __linux__
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #endif
 
@@ -49,6 +53,13 @@ void in_threads(int64_t count, const Work& work) {
   for (int64_t k = 1; k < count; ++k) others.emplace_back(work, k);
   work(int64_t(0));
   for (auto& thread : others) thread.join();
+}
+
+// Asks for numbers before they are read or changed.
+template <typename T>
+INLINE void fetch(const T* from, int64_t count) {
+  for (int64_t k = 0; k < count; k += 64 / static_cast<int64_t>(sizeof(T))) __builtin_prefetch(from + k);
+  __builtin_prefetch(from + count - 1);
 }
 
 constexpr int64_t MANY = 1 << 20;  // numbers from which on threads share the work
@@ -97,6 +108,42 @@ struct Batch {
     }
     return buffer.typed_data() + offset;
   }
+};
+
+// Large tables on large pages: a walk goes through all of them, and a miss in the table of pages costs more than one
+// in the cache. Pages that are there already are collapsed, which takes as long as an iteration or two.
+void on_large_pages(void* data, size_t bytes, bool are_there) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr uintptr_t page = uintptr_t(1) << 21;
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
+  if (last < first + 4 * page) return;
+  void* from = reinterpret_cast<void*>(first);
+  if (madvise(from, last - first, MADV_HUGEPAGE) == 0 && are_there) madvise(from, last - first, 25);  // MADV_COLLAPSE
+#endif
+}
+
+// Memory for numbers that are written before they are read: nothing is set to zero, and large pieces are on large pages.
+template <typename T>
+class Scratch {
+  struct Freed {
+    void operator()(T* data) const { std::free(data); }
+  };
+  std::unique_ptr<T, Freed> memory;
+
+ public:
+  // Makes room for `count` numbers, and keeps none.
+  void resize(size_t count) {
+    constexpr size_t page = size_t(1) << 21;
+    const size_t bytes = std::max<size_t>(count, 1) * sizeof(T);
+    void* data = nullptr;
+    if (bytes < 4 * page) data = std::malloc(bytes);
+    else if (posix_memalign(&data, page, bytes) != 0) data = nullptr;
+    if (!data) throw std::bad_alloc();
+    memory.reset(static_cast<T*>(data));
+    on_large_pages(data, bytes, false);
+  }
+  T* data() const { return memory.get(); }
 };
 
 }  // namespace

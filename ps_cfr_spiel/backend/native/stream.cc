@@ -9,10 +9,6 @@
 //
 // An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "learn.h"
 #include "sweep.h"
 
@@ -681,19 +677,6 @@ struct Given {
     return static_cast<U*>(buffer().untyped_data());
   }
 };
-
-// Large tables on large pages: a walk goes through all of them, and a miss in the table of pages costs more than one
-// in the cache. Pages that are there already are collapsed, which takes as long as an iteration or two.
-void on_large_pages(void* data, size_t bytes, bool are_there) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr uintptr_t page = uintptr_t(1) << 21;
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
-  const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
-  if (last < first + 4 * page) return;
-  void* from = reinterpret_cast<void*>(first);
-  if (madvise(from, last - first, MADV_HUGEPAGE) == 0 && are_there) madvise(from, last - first, 25);  // MADV_COLLAPSE
-#endif
-}
 
 // Given: units, the rows, leaves and utilities of each player, the evaluators' tables of each street, and what `rest`
 // takes: tables.

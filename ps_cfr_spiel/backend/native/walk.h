@@ -44,6 +44,11 @@ struct Walk {
     for (int64_t k = 0; k < count; ++k) all += blocks[k].rows;
     return all;
   }
+  int64_t most_cells() const {  // of a block
+    int64_t most = 0;
+    for (int64_t k = 0; k < count; ++k) most = std::max<int64_t>(most, blocks[k].rows * width);
+    return most;
+  }
   bool large() const { return sequences * width >= MANY; }
 };
 
@@ -94,6 +99,10 @@ void down_large(const Walk<T>& walk, T* reach) {
         T* __restrict to = reach + (b->first + a * b->height + begin) * width;
         for (int64_t r = begin; r < end; ++r, chance += width, to += width) {
           const T* from = reach + above[r] * width;
+          if (b->actions == 1) {  // it is played: nothing is read of large tables
+            for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own + floor.least);
+            continue;
+          }
           for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own * chance[h] + floor.least);
         }
       }
