@@ -182,10 +182,10 @@ def ordered(tree: PublicTree) -> PublicTree:
 
   def order(player: int) -> Order:
     matrix, number, factor = map(np.asarray, payoffs[player])
-    own, other = above[player], above[1 - player]
+    sequence, other = above[player], above[1 - player]
     if not len(number):  # a game without types, of a number for each leaf
-      return _in_runs(own, other, matrix[:, 0, 0], counts[player])
-    table = coo_array((np.arange(count, dtype=np.int32), (own, other)), (counts[player], counts[1 - player]))
+      return _in_runs(sequence, other, matrix[:, 0, 0], counts[player])
+    table = coo_array((np.arange(count, dtype=np.int32), (sequence, other)), (counts[player], counts[1 - player]))
     table.has_canonical_format = True  # leaves at the same place are not to be added up
     rows = table.tocsr()
     leaf = np.asarray(rows.data, np.int32)  # the leaves in the order of the tree
@@ -195,20 +195,20 @@ def ordered(tree: PublicTree) -> PublicTree:
 
 
 def _in_runs(
-  own: Int[np.ndarray, " L"], other: Int[np.ndarray, " L"], payoff: Float[np.ndarray, " L"], sequences: int
+  sequence: Int[np.ndarray, " L"], other: Int[np.ndarray, " L"], payoff: Float[np.ndarray, " L"], count: int
 ) -> Order:
   """The order of leaves of one number each; those that pay nothing are left out.
 
-  `own` and `other` are the sequences of the player and of the opponent above each leaf.
+  `sequence` is the player's above each leaf, of `count`, and `other` the opponent's.
   """
   pays = np.flatnonzero(payoff)
   values, code = np.unique(payoff[pays], return_inverse=True)
-  key = own[pays].astype(np.int64) * len(values) + code
+  key = sequence[pays].astype(np.int64) * len(values) + code
   order = np.argsort(key, kind="stable")
   key = key[order]
   begin = np.flatnonzero(np.diff(key, prepend=-1))
   of_run = key[begin]
-  start = np.searchsorted(of_run, np.arange(sequences + 1) * len(values))
+  start = np.searchsorted(of_run, np.arange(count + 1) * len(values))
   ends = np.append(begin, len(key))
   return Order(*(x.astype(np.int32) for x in (start, other[pays[order]], ends)), values[of_run % len(values)])
 

@@ -76,9 +76,7 @@ def drawn(start, scale, generator):
     return own._replace(
       strategy=tuple(cfr.normalise(w).astype(p.dtype) for w, p in zip(weights, own.strategy, strict=True)),
       average=jax.tree.map(lambda x: number(x, generator.choice([-1, 0, 1], x.shape)), own.average),
-      rule=tuple(
-        ruled(kept) if len(p) > 1 else kept for p, kept in zip(own.strategy, own.rule, strict=True)
-      ),
+      rule=tuple(ruled(kept) if len(p) > 1 else kept for p, kept in zip(own.strategy, own.rule, strict=True)),
     )
 
   return start._replace(players=tuple(map(player, start.players)), iteration=np.int32(7))
