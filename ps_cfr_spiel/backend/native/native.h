@@ -36,7 +36,7 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t INTERFACE = 1;
+constexpr int64_t INTERFACE = 2;
 
 inline int64_t cores() {
 #ifdef __linux__
