@@ -185,7 +185,8 @@ def ordered(tree: PublicTree) -> PublicTree:
     sequence, other = above[player], above[1 - player]
     if not len(number):  # a game without types, of a number for each leaf
       return _in_runs(sequence, other, matrix[:, 0, 0], counts[player])
-    table = coo_array((np.arange(count, dtype=np.int32), (sequence, other)), (counts[player], counts[1 - player]))
+    shape = counts[player], counts[1 - player]
+    table = coo_array((np.arange(count, dtype=np.int32), (sequence, other)), shape)
     table.has_canonical_format = True  # leaves at the same place are not to be added up
     rows = table.tocsr()
     leaf = np.asarray(rows.data, np.int32)  # the leaves in the order of the tree
@@ -210,7 +211,8 @@ def _in_runs(
   of_run = key[begin]
   start = np.searchsorted(of_run, np.arange(count + 1) * len(values))
   ends = np.append(begin, len(key))
-  return Order(*(x.astype(np.int32) for x in (start, other[pays[order]], ends)), values[of_run % len(values)])
+  start, other, ends = (x.astype(np.int32) for x in (start, other[pays[order]], ends))
+  return Order(start, other, ends, values[of_run % len(values)])
 
 
 def iterations_natively(
