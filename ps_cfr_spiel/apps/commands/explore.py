@@ -284,7 +284,7 @@ class Explorer:
     self._solved, self._policy, self._page, self._number = self._fields, policy, page, self._number + 1
 
   def _keeps_until_stopped(self, run: Run) -> Callable[[], bool]:
-    """Whether the solve was stopped; asking saves a long run now and then, to `solve --resume` it later."""
+    """A question whether the solve was stopped; asking saves a long run now and then, for `solve --resume`."""
     saving, begun = Stopwatch(), time.monotonic()
 
     def stopped() -> bool:
