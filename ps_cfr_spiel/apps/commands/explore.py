@@ -284,7 +284,7 @@ class Explorer:
     self._solved, self._policy, self._page, self._number = self._fields, policy, page, self._number + 1
 
   def _keeps_until_stopped(self, run: Run) -> Callable[[], bool]:
-    """A question whether the solve was stopped; asking saves a long run now and then, for `solve --resume`."""
+    """A question whether to stop the solve; asking saves a long run now and then, for `solve --resume`."""
     saving, begun = Stopwatch(), time.monotonic()
 
     def stopped() -> bool:
