@@ -54,7 +54,12 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
   """
   try:
     if path.suffix.lower() == CSV:
-      rows = [(line, row.pop("board", ""), row.pop("weight", "1"), row) for line, row in _csv(path)]
+      table = list(_csv(path))
+      if table and "board" not in table[0][1]:
+        raise ValueError(
+          f"{path}, line 1: got {','.join(table[0][1])}; must name the fields, such as board,weight"
+        )
+      rows = [(line, row.pop("board"), row.pop("weight", "1"), row) for line, row in table]
     else:
       lines = enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1)
       split = ((line, *text.partition(":")) for line, text in lines if text.strip())

@@ -132,7 +132,8 @@ def test_lists_of_boards(tmp_path, name, text):
     ("x.txt", "Ks7d2c:much", r"line 1: weight='much'"),
     ("x.txt", "Ks7d2c\nKs7d2c5h\n", r"line 2: .*a flop board has 3 different cards"),
     ("x.txt", "\n", "no boards"),
-    ("x.csv", "weight\n1\n", r"line 2: board=''"),
+    ("x.csv", "weight\n1\n", "line 1: got weight; must name the fields"),
+    ("x.csv", "Ks7d2c\n9s7c5s\n", r"line 1: got Ks7d2c; must name the fields, such as board,weight"),
     ("x.csv", "board,pot\nKs7d2c,3\n", r"line 2: unknown field 'pot'; the fields are board and weight"),
   ],
 )
