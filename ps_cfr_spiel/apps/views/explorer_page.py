@@ -46,12 +46,14 @@ def explore_page(
 
   Its head has the `origin`, the method of the solution. It shows some `lines`, as for `TreePolicy.save`, and
   the states on the way to them; by default all public states, or the part of a partial policy; if they are
-  too many, the first street. A `served` page loads others from `explore_script`, under the address
-  streets/NUMBER.js; a `lockable` one sends locks to lock. ValueError if the policy has no public states, or
-  the lines too many for a page; or a line does not exist.
+  too many, or a click can load them, the first street. A `served` page loads others from `explore_script`,
+  under the address streets/NUMBER.js; a `lockable` one sends locks to lock. ValueError if the policy has no
+  public states, or the lines too many for a page; or a line does not exist.
   """
-  data = page_data(policy, origin, lines)
-  data |= {"served": served and "part" not in policy.info, "lockable": lockable}
+  served = served and "part" not in policy.info
+  many = served and lines is None and len(policy.labels.public_states) > STREET_STATES
+  data = page_data(policy, origin, lines, street(policy, 0) if many else None)
+  data |= {"served": served, "lockable": lockable}
   return page_of("explore.html", data)
 
 
@@ -94,12 +96,20 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, JSON]:
   return {"types": list(shared), "made": classes, "nodes": nodes, "map": _map(policy, nodes)}
 
 
-def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, JSON]:
-  """The data of the page, as JSON values; see `explore_page`."""
+def page_data(
+  policy: TreePolicy,
+  origin: str = "",
+  lines: Sequence[str] | None = None,
+  shown: Sequence[int] | None = None,
+) -> dict[str, JSON]:
+  """The data of the page, as JSON values; see `explore_page`.
+
+  `shown` are its public states; by default those of the lines.
+  """
   game, labels = policy.game, policy.labels
   if not has_spots(policy):
     raise ValueError(f"{labels.game} was solved without public states; a page needs them.")
-  part = _part(policy, _shown(policy, lines))
+  part = _part(policy, _shown(policy, lines) if shown is None else shown)
   return part | {
     "version": __version__,
     "game": describe(labels.game),
