@@ -94,8 +94,8 @@ def test_a_library_of_another_interface_is_refused(monkeypatch):
   """The sources beside it have the version of Python's table; the message has the command that builds it."""
   if (FOLDER / "native.h").exists():
     assert f"int64_t INTERFACE = {library.INTERFACE};" in (FOLDER / "native.h").read_text()
-  if not library.LIBRARY.exists():
-    pytest.skip("it was not built")
+  if reason := why_unavailable():
+    pytest.skip(reason)
   built = library.INTERFACE
   monkeypatch.setattr(library, "INTERFACE", built + 1)
   reason = library._load.__wrapped__(library.LIBRARY)
