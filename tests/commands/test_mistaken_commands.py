@@ -177,6 +177,8 @@ def spoil(folder, run):
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
     ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
     ("play", "play needs a game"),
+    ("play|--opponent=random", "play needs a game"),
+    ("play|--opponent={tmp}/no.safetensors", "no.safetensors: No such file"),
     ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967294]"),
     (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967294]"),
     ("play|kuhn_poker|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),

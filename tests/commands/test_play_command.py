@@ -392,6 +392,16 @@ def test_an_opponent_that_fails(monkeypatch, capsys):
   assert capsys.readouterr().err == expected
 
 
+def test_without_a_game_it_is_the_opponents(tmp_path, monkeypatch, capsys):
+  """A spot that was typed once need not be typed again."""
+  game = pyspiel.load_game("kuhn_poker(players=3)")
+  solver = ps_cfr_spiel.PSCFRSolver(game, progress=False)
+  solver.save(tmp_path / "run.safetensors")
+  monkeypatch.setattr(sys, "stdin", io.StringIO("quit\n"))
+  assert program.run(["play", f"--opponent={tmp_path / 'run.safetensors'}", "--seat=2", "--seed=1"]) == 0
+  assert "you are player 2" in capsys.readouterr().out
+
+
 def test_players_in_messages_are_all_that_there_are():
   words = re.findall(r"[a-z_]+(?=:FILE|\b)", play.PLAYERS)
   assert {*words} - {"in", "or", "and", "poker", "cheat", "holdem"} == {

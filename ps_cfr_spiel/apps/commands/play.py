@@ -27,11 +27,10 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   AGENT,
   PRETRAINED,
   SEARCH,
-  SPOT_FLAGS,
   check_expansions,
   default_folders,
   in_words,
-  load_game,
+  load_game_or_opponents,
   load_opponent,
   load_values,
   names_agent,
@@ -92,9 +91,7 @@ FLAGS = (
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
-  if not words and not any(values[name].present for name in SPOT_FLAGS):
-    raise ValueError("play needs a game, such as river_subgame or kuhn_poker.")
-  game = sequential(load_game(words, values))
+  game = sequential(load_game_or_opponents(words, values))
   kind = game.get_type()
   if not kind.provides_information_state_string:
     raise ValueError(f"{game} cannot be played here: it has no information state strings.")
@@ -377,17 +374,17 @@ def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Po
 
 COMMAND = Command(
   name="play",
-  arguments="GAME",
+  arguments="[GAME]",
   summary="Play a game in the terminal or in the browser",
-  text="You play one seat, a bot, a search or a saved policy the other, or all others. You see what your "
-  "player knows, and type a move: its name, its number, or a short form such as x, b 75% or pot; '?' prints "
-  "the rules, 'quit' ends the game. With --browser you click on a page, which in hold'em shows cards and "
-  "chips.",
+  text="You play one seat, a bot, a search or a saved policy the other, or all others; without GAME, that of "
+  "the saved policy. You see what your player knows, and type a move: its name, its number, or a short form "
+  "such as x, b 75% or pot; '?' prints the rules, 'quit' ends the game. With --browser you click on a page, "
+  "which in hold'em shows cards and chips.",
   examples=(
     "play glasses --seat=1",
     "play cheat --opponent=naive",
     "play leduc_poker --opponent=search",
-    "play river_subgame --opponent=runs/river_subgame/run.safetensors",
+    "play --opponent=runs/river_subgame/run.safetensors",
     "play kuhn_poker --browser",
   ),
   options=FLAGS,

@@ -19,6 +19,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import flags_of, given_options
 from ps_cfr_spiel.cards.poker import holdem, river
+from ps_cfr_spiel.loading import game_in
 from ps_cfr_spiel.loading import load_game as load_game_text
 from ps_cfr_spiel.options import SpotOptions
 from ps_cfr_spiel.reports import quiet_stderr
@@ -82,6 +83,18 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
       warnings.simplefilter("ignore")  # the summary says the same
       return (holdem if "board" in spot else river)(**spot)
   return load_game_text(words[0] if words else DEFAULT_GAME)
+
+
+def load_game_or_opponents(words: Sequence[str], values: flags.FlagValues) -> pyspiel.Game:
+  """The game that a command line names, or else that of the file of --opponent."""
+  if words or given(values, SPOT_FLAGS):
+    return load_game(words, values)
+  path = Path(values.opponent or "")
+  if path.suffix != storage.SUFFIX:
+    raise ValueError(
+      "play needs a game, such as river_subgame or kuhn_poker, or --opponent=FILE, with a policy of one."
+    )
+  return game_in(storage.read(path).header, path)
 
 
 def load_module(name: str) -> None:
