@@ -172,7 +172,7 @@ def test_the_last_tree_has_half_of_the_time(monkeypatch):
 
 
 def test_compilation_takes_no_time_of_a_search(monkeypatch):
-  """By a clock on which only traces of values take time, an hour each, a second is no limit."""
+  """The clock goes on an hour whenever values are traced, and stands still else: a second is no limit."""
   now, traced = [0.0], BoundStateValues.__call__
 
   def hour(self, *arguments):
