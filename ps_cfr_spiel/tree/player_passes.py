@@ -183,8 +183,9 @@ def ordered(tree: PublicTree) -> PublicTree:
   def order(player: int) -> Order:
     matrix, number, factor = map(np.asarray, payoffs[player])
     sequence, other = above[player], above[1 - player]
-    if not len(number):  # a game without types, of a number for each leaf
-      return _in_runs(sequence, other, matrix[:, 0, 0], counts[player])
+    if matrix.shape[1:] == (1, 1):  # a game without types, of a number for each leaf
+      payoff = factor * matrix[number, 0, 0] if len(number) else matrix[:, 0, 0]
+      return _in_runs(sequence, other, payoff, counts[player])
     shape = counts[player], counts[1 - player]
     table = coo_array((np.arange(count, dtype=np.int32), (sequence, other)), shape)
     table.has_canonical_format = True  # leaves at the same place are not to be added up

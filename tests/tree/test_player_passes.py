@@ -1,14 +1,18 @@
 """Passes equal those row by row in plain Python: random forests, with the library and without, in batches."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 import pytest
 from test_native_leaves import MISSING, needs_library
 
+from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.backend.native import library
-from ps_cfr_spiel.tree import PlayerPasses, make_forest, tables_of
+from ps_cfr_spiel.tree import BoardLeaves, PlayerPasses, make_forest, player_passes, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
@@ -121,3 +125,27 @@ def test_in_batches(kind):
       alone = run(one, [x[n] for x in strategy], [x[n] for x in values])
       for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(alone), strict=True):
         close(np.asarray(x[n]), y, "float64")
+
+
+@needs_library
+def test_one_hand_each_on_many_boards_is_paid_in_runs(monkeypatch):
+  """What leaves of boards pay by matrices that they share, added up leaf by leaf."""
+  monkeypatch.setattr(player_passes, "MANY", 100)
+  spot = {"board": "Kh Kd 8c 4s", "pot": 20, "stack": 3000, "bets": "1", "ranges": "AhQh; 9c8d"}
+  game = pyspiel.load_game("holdem_subgame", spot)
+  compiled = PSCFRSolver(game, leaves="dense").tree
+  lazy = compiled.leaves
+  leaves = BoardLeaves(lazy.streets, lazy.boards, lazy.leaves, lazy.batched)
+  made = player_passes.ordered(dataclasses.replace(compiled, leaves=leaves))
+  random = np.random.default_rng(1)
+  for player, order in enumerate(made.leaves.orders):
+    matrix, number, factor = map(np.asarray, leaves.payoffs()[player])
+    assert matrix.shape[1:] == (1, 1) and len(number) > 100
+    above = [player_passes._numbers(one)[one.leaf.index] for one in compiled.players]
+    reach = random.random(above[1 - player].max() + 1)
+    expected = np.bincount(
+      above[player], factor * matrix[number, 0, 0] * reach[above[1 - player]], len(order.start) - 1
+    )
+    runs = np.add.reduceat(np.append(reach[order.other], 0), order.number[:-1]) * order.factor
+    ends = np.append(0, np.cumsum(runs))[order.start]
+    np.testing.assert_allclose(np.diff(ends), expected, rtol=1e-5, atol=1e-4)

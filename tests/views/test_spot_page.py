@@ -189,12 +189,34 @@ def test_a_long_solve_is_saved_on_the_way(tmp_path, monkeypatch):
   asked(explorer, "/solve", fields=FIELDS | {"pot": "21", "iterations": "30", "target": ""})
   explorer.wait()
   state = explorer.state()
+  monkeypatch.undo()
+  monkeypatch.chdir(tmp_path)
   file, told, command = re.fullmatch(
     r"(\S+) up to iteration (\d+); .*: ps-cfr-spiel (.*)", state["saved"]
   ).groups()
   assert state["stage"] == "failed" and 0 < int(told) == ps_cfr_spiel.load_solver(file).iteration < 20
-  assert program.run([*command.split(), "--iterations=5", "--quiet", "--noplot"]) == 0
-  assert ps_cfr_spiel.load_solver(file).iteration == int(told) + 5
+  assert program.run([*command.split(), "--quiet", "--noplot"]) == 0
+  assert ps_cfr_spiel.load_solver(file).iteration == 30
+
+
+def test_saves_on_the_way_harm_nothing(tmp_path, monkeypatch):
+  """They replace no run of more iterations; where none can be written, the strategy is there all the same."""
+  monkeypatch.chdir(tmp_path)
+  monkeypatch.setattr(explore, "KEPT_SECONDS", 0)
+  explorer, fields = explore.Explorer(FIELDS), FIELDS | {"iterations": "30", "target": ""}
+  asked(explorer, "/solve", fields=fields)
+  explorer.wait()
+  first = explorer.state()["saved"]
+  asked(explorer, "/solve", fields=fields | {"iterations": "20"})
+  explorer.wait()
+  second = explorer.state()["saved"]
+  assert [ps_cfr_spiel.load_solver(file).iteration for file in (first, second)] == [30, 20]
+  (tmp_path / "runs").rename(tmp_path / "elsewhere")
+  (tmp_path / "runs").write_text("a file where folders would be made")
+  asked(explorer, "/solve", fields=fields)
+  explorer.wait()
+  state = explorer.state()
+  assert (state["stage"], state["saved"]) == ("done", "") and "could not be saved" in state["unsaved"]
 
 
 def test_progress_is_asked_while_tables_are_in_use(monkeypatch):

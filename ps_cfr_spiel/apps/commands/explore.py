@@ -105,6 +105,7 @@ class Explorer:
     self._policy: ps.TreePolicy | None = None
     self._page, self._number = "", 0  # of the strategy that can be looked at
     self._solved: dict[str, str] = {}  # the fields that it is of
+    self._unsaved = ""  # why a solve could not be saved on the way
     self._stage, self._error = "", ""  # "", "building", "solving", "done" or "failed"
     self._building, self._stopped = threading.Lock(), threading.Event()
     self._thread: threading.Thread | None = None
@@ -174,12 +175,14 @@ class Explorer:
     points = [[p.iteration, p.seconds, 100 * p.exploitability / pot if pot else None] for p in run.points]
     left = run.seconds / done * (wanted - done) if done else None
     saved = str(run.file) if run.saved is not None else ""
-    if saved and self._stage != "done":
-      saved += (
-        f" up to iteration {run.saved:,}; after an interruption: ps-cfr-spiel solve --resume={run.file}"
-      )
+    if run.saved is not None and (self._stage != "done" or run.saved < done):
+      goal = [f"--target={self._values.target}"] if self._values and self._values.target else []
+      rest = [f"--iterations={wanted - run.saved}", *goal]
+      again = shlex.join(["ps-cfr-spiel", "solve", f"--resume={run.file}", *rest])
+      saved += f" up to iteration {run.saved:,}; after an interruption: {again}"
     target = 100 * run.target / pot if pot and math.isfinite(run.target) else None
-    return data | {"points": points, "left": left, "saved": saved, "target": target}
+    data |= {"points": points, "left": left, "saved": saved, "target": target}
+    return data | {"unsaved": f"The solve could not be saved: {self._unsaved}" if self._unsaved else ""}
 
   # --- The spot ---------------------------------------------------------------------------------
 
@@ -219,7 +222,7 @@ class Explorer:
     """Begin to solve a spot; a mistake in it raises before the thread starts."""
     self._check_idle()
     self.check(fields)
-    self._fields, self._error, self._run = dict(fields), "", None
+    self._fields, self._error, self._unsaved, self._run = dict(fields), "", "", None
     self._values, self._stage = _values(words_of(fields)), "building"
     self._stopped.clear()
     self._thread = threading.Thread(target=self._solve, args=(self._values,), daemon=True)
@@ -273,7 +276,7 @@ class Explorer:
     self._run, self._stage = run, "solving"
     run.iterate_until(values.iterations, self._keeps_until_stopped(run))
     if run.saved is not None:
-      run.checkpoint()
+      self._keep(run)
     self._note_pace(run)
     policy = solver.average_policy()
     if not isinstance(policy, ps.TreePolicy):
@@ -291,18 +294,23 @@ class Explorer:
       nonlocal begun
       if time.monotonic() - begun >= max(KEPT_SECONDS, 20 * saving.last):
         with saving:
-          self._checkpoint(run)
+          self._keep(run)
         begun = time.monotonic()
       return self._stopped.is_set()
 
     return stopped
 
-  def _checkpoint(self, run: Run) -> None:
-    """Save a run, the first time into a folder of its own."""
+  def _keep(self, run: Run) -> None:
+    """Save a run that nobody has asked to save: it replaces none of more iterations, and may fail."""
     assert self._values is not None, "a run has flags"
-    if run.saved is None:
-      run.folder = results_folder(self._values, run.solver, RUN)
-    run.checkpoint()
+    if self._unsaved:
+      return
+    try:
+      if run.saved is None:
+        run.folder = results_folder(self._values, run.solver, RUN, run.solver.iteration)
+      run.checkpoint()
+    except (OSError, ValueError) as error:
+      self._unsaved = answer_to(error) or str(error)
 
   def _note_pace(self, run: Run) -> None:
     """Remember how much slower than the rough time a solve was."""
@@ -332,7 +340,8 @@ class Explorer:
     if self._run is None or self._stage != "done" or self._values is None:
       raise ValueError("Nothing is solved yet; press Solve first.")
     if self._run.saved is None:
-      self._checkpoint(self._run)
+      self._run.folder = results_folder(self._values, self._run.solver, RUN)
+      self._run.checkpoint()
     return self.state()
 
 
@@ -360,7 +369,8 @@ COMMAND = Command(
   summary="Make a spot of hold'em in the browser, solve it and look at it",
   text="A page on this machine: click a board, paint both ranges, write pot, stack and bet sizes, see memory "
   "and time, solve, look at the strategy, lock a decision and solve again. Flags fill in the page's fields. "
-  "Nothing is saved until you press Save; Ctrl-C ends it. A saved run is looked at with show --serve.",
+  "Save saves it, and a long solve is saved every minute; Ctrl-C ends it. A saved run is looked at with show "
+  "--serve.",
   examples=(
     "explore",
     "explore --board='Ks 7d 2c' --pot=6 --stack=20 --bets='33%; a' --ranges='77+, AT+; 22+, A2s+'",

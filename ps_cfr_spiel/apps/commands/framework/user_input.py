@@ -227,9 +227,12 @@ def make_folder(folder: str | Path, make: Callable[[Path], Path] = storage.make_
     raise ValueError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
 
 
-def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Path:
+def results_folder(
+  values: flags.FlagValues, solver: ps.Solver, file: str, iterations: int | None = None
+) -> Path:
   """The folder for a run's `file`: that of --output or --resume, else the first of `default_folders`.
 
+  There it replaces no run of other options, or of more than some iterations, by default those of the command.
   ValueError if the folder of --output or --resume holds a run of another game or other options, or another
   process writes to it.
   """
@@ -249,7 +252,8 @@ def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Pa
       return False
     if folder.exists() and not _hold(folder):
       return False
-    return not saved or storage.read(folder / file).header["iteration"] <= values.iterations
+    most = values.iterations if iterations is None else iterations
+    return not saved or storage.read(folder / file).header["iteration"] <= most
 
   first, folder = next(default_folders(solver.game)), next(filter(fits, default_folders(solver.game)))
   if folder != first and not (values.quiet or values.json):
