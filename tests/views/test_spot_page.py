@@ -200,7 +200,7 @@ def test_a_long_solve_is_saved_on_the_way(tmp_path, monkeypatch):
 
 
 def test_saves_on_the_way_harm_nothing(tmp_path, monkeypatch):
-  """They replace no run of more iterations; where none can be written, the strategy is there all the same."""
+  """They replace no run of more iterations; if they fail, the strategy is there all the same."""
   monkeypatch.chdir(tmp_path)
   monkeypatch.setattr(explore, "KEPT_SECONDS", 0)
   explorer, fields = explore.Explorer(FIELDS), FIELDS | {"iterations": "30", "target": ""}

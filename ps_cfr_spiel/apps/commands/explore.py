@@ -301,7 +301,7 @@ class Explorer:
     return stopped
 
   def _keep(self, run: Run) -> None:
-    """Save a run that nobody has asked to save: it replaces none of more iterations, and may fail."""
+    """Save a run unasked: a run of more iterations is not replaced, and a failure is only noted."""
     assert self._values is not None, "a run has flags"
     if self._unsaved:
       return
