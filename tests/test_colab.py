@@ -152,7 +152,7 @@ def test_outputs_are_stored(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_fit_on_a_page(name):
-  """As in Chromium, 1,280 pixels wide: text has lines of 17 pixels, and pictures are at most 1,143 wide."""
+  """A line of text is 17 pixels high, and a picture at most 1,143 wide, in Chromium at a width of 1,280."""
   height = 0
   for cell in code_cells(read(name)):
     for output in cell.outputs:
