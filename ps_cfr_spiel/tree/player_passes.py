@@ -178,7 +178,9 @@ def ordered(tree: PublicTree) -> PublicTree:
   from scipy.sparse import coo_array  # imported here: large games alone need it
 
   above = [_numbers(player_tree)[player_tree.leaf.index] for player_tree in tree.players]
-  counts = [int(sequence_starts(player_tree.bucket_shapes, player_tree.roots)[-1]) for player_tree in tree.players]
+  counts = [
+    int(sequence_starts(player_tree.bucket_shapes, player_tree.roots)[-1]) for player_tree in tree.players
+  ]
 
   def order(player: int) -> Order:
     matrix, number, factor = map(np.asarray, payoffs[player])
