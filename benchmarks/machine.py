@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -52,6 +52,26 @@ def median_seconds(function, repetitions: int, clock: Callable[[], float] = time
     function()
     seconds.append(clock() - start)
   return float(np.median(seconds))
+
+
+class Seconds(NamedTuple):
+  """The time of some work, by the wall and of processor, which a busy machine lengthens less."""
+
+  wall: float
+  processor: float
+
+  @classmethod
+  def of(cls, work: Callable[[], object]) -> Self:
+    """Do the work."""
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return cls(time.perf_counter() - wall, time.process_time() - processor)
+
+  @classmethod
+  def median(cls, work: Callable[[], object], repetitions: int, parts: int = 1) -> Self:
+    """The medians of a part, of `parts` equal ones, of work that is repeated."""
+    turns = [cls.of(work) for _ in range(repetitions)]
+    return cls(*(float(np.median(times)) / parts for times in zip(*turns, strict=True)))
 
 
 class PeakMemory:

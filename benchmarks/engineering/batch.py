@@ -5,9 +5,10 @@
   python -m benchmarks.engineering.batch --orders map vmap --leaves native dense   (on a GPU: vmap, dense)
 
 The rivers are those of `RandomSituations`: all 1,081 hands for both players, pot and all-in, ten pots behind.
-A figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
-included, compilation not; the best of several. Its multiples are of seconds of processor, in turns with one
-plain `PSCFRSolver` whose `run` alone counts, and with a solver for each river, made, run and evaluated.
+A figure is iterations of all rivers over the seconds, by the wall and of processor, of a call of
+`solve_batch` that finds values, tables included, compilation not; the best of several. Its multiples are of
+seconds of processor, in turns with one plain `PSCFRSolver` whose `run` alone counts, and with a solver for
+each river, made, run and evaluated.
 Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with --batch, --most,
 --pot and --stack (behind), on its own random rivers of the same depth.
 """
@@ -15,32 +16,15 @@ Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwa
 import argparse
 import resource
 import subprocess
-import time
-from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 
-from benchmarks.machine import describe, flags
+from benchmarks.machine import Seconds, describe, flags
 from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.runtime import use_cores
 
 RATIO, POT = 10.0, 200
-
-
-class Seconds(NamedTuple):
-  """The time of some work."""
-
-  wall: float
-  processor: float
-
-  @classmethod
-  def of(cls, work: Callable[[], object]) -> "Seconds":
-    """Do the work."""
-    wall, processor = time.perf_counter(), time.process_time()
-    work()
-    return cls(time.perf_counter() - wall, time.process_time() - processor)
 
 
 def rivers(count: int) -> RandomSituations:
@@ -82,7 +66,7 @@ def compare(options: argparse.Namespace) -> None:
   for n, order, leaves in cases:
     batch(n, 1, order, leaves)  # compiles
   print(f"{jax.local_device_count()} device(s); iterations a second, also as multiples by processor")
-  print("rivers  order  leaves     batch    to one solver    to one each    MB")
+  print("rivers  order  leaves     batch  by processor    to one solver    to one each    MB")
   for n, order, leaves in cases:
     works = (
       lambda case=(n, iterations, order, leaves): batch(*case),
@@ -92,9 +76,9 @@ def compare(options: argparse.Namespace) -> None:
     turns = zip(*([Seconds.of(work) for work in works] for _ in range(options.repeats)), strict=True)
     ours, alone, made = (Seconds(*map(min, zip(*times, strict=True))) for times in turns)
     ratios = (other.processor / ours.processor for other in (alone, made))
+    rates = f"{n * iterations / ours.wall:9,.0f} {n * iterations / ours.processor:13,.0f}"
     print(
-      f"{n:6} {order:>6} {leaves:>7} {n * iterations / ours.wall:9,.0f} "
-      f"{next(ratios):16.2f} {next(ratios):14.2f} {resident():5,.0f}",
+      f"{n:6} {order:>6} {leaves:>7} {rates} {next(ratios):16.2f} {next(ratios):14.2f} {resident():5,.0f}",
       flush=True,
     )
     if options.peer:

@@ -9,16 +9,15 @@
 The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 241 hands of each player on
 9s7c5s, "preset" for a whole flop of postflop-solver's tests (`PRESET`), whose first player gets 105.11 of 180
 chips there, as PioSOLVER says too. The estimate of memory is the one with which trees that do not fit are
-refused. Memory is the largest resident set. `--peer PROGRAM` runs another solver on the same spot afterwards
-(`machine.peer_lines`).
+refused. Memory is the largest resident set; seconds are by the wall, in brackets of processor. `--peer
+PROGRAM` runs another solver on the same spot afterwards (`machine.peer_lines`).
 """
 
 import resource
-import time
 
 import pyspiel
 
-from benchmarks.machine import anchor, describe, flags, peer_lines
+from benchmarks.machine import Seconds, anchor, describe, flags, peer_lines
 from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.apps.views import pot_of
 
@@ -53,33 +52,27 @@ def main() -> None:
   line, _, action = (options.lock or "").rpartition("=")
   locks = {line: {action: 1}} if options.lock else None
   bare = resident()
-  started = time.perf_counter()
-  solver = PSCFRSolver(
-    game,
-    options.rule,
-    leaves=options.leaves,
-    locks=locks,
-    abstraction=options.abstraction,
-    bits=options.bits,
-  )
-  print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
+  how = {"leaves": options.leaves, "locks": locks, "abstraction": options.abstraction, "bits": options.bits}
+  solvers: list[PSCFRSolver] = []
+  took = Seconds.of(lambda: solvers.append(PSCFRSolver(game, options.rule, **how)))
+  solver = solvers[0]
+  grown = f"{resident() - bare:,.0f} MB over the runtime"
+  print(f"set-up {took.wall:.2f} s ({took.processor:.2f}); {grown}'s {bare:,.0f}")
   hands = [len(names) for names in solver.tree.names.types]
   rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
   needs = PSCFRSolver.memory_needs(game, options.bits, options.leaves)
   print(f"{hands} hands, {rows} rows on the device; estimate {needs.run / 2**20:,.0f} MB")
-  started = time.perf_counter()
-  solver.compile()
-  print(f"compilation {time.perf_counter() - started:.1f} s; {resident() - bare:,.0f} MB over the runtime")
-  pot, seconds, times, share = pot_of(game) or 1.0, 0.0, [], float("inf")
-  print("iterations   seconds   ms an iteration   % of the pot      value")
+  took = Seconds.of(solver.compile)
+  print(f"compilation {took.wall:.1f} s ({took.processor:.1f}); {resident() - bare:,.0f} MB over the runtime")
+  pot, wall, used, times, share = pot_of(game) or 1.0, 0.0, 0.0, [], float("inf")
+  print("iterations          seconds   ms an iteration   % of the pot      value")
   while share > options.target and solver.iteration < options.most:
-    started = time.perf_counter()
-    solver.run(options.every, progress=False)
-    took = time.perf_counter() - started
-    seconds, times = seconds + took, [*times, 1000 * took / options.every]
+    took = Seconds.of(lambda: solver.run(options.every, progress=False))
+    wall, used, times = wall + took.wall, used + took.processor, [*times, 1000 * took.wall / options.every]
     share = 100 * solver.exploitability() / pot
+    seconds = f"{wall:.2f} ({used:.2f})"
     print(
-      f"{solver.iteration:10} {seconds:9.1f} {times[-1]:17.1f} {share:14.4f} {solver.value():10.4f}",
+      f"{solver.iteration:10} {seconds:>16} {times[-1]:17.1f} {share:14.4f} {solver.value():10.4f}",
       flush=True,
     )
   median = sorted(times)[len(times) // 2]
