@@ -28,6 +28,7 @@ if packages := os.environ.get("CHECKED_SHAPES"):  # see test_shapes_of_arrays
 
 import durations
 import jax
+import lowering_contexts
 import pytest
 from hypothesis import HealthCheck, settings
 from jax._src import compiler
@@ -36,6 +37,8 @@ from jax._src import compiler
 KEY = jax.make_user_context() if hasattr(jax, "make_user_context") else None
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+lowering_contexts.share()
 
 # Property tests (tests/properties): the same few examples each time in CI; by hand as many new ones as there
 # is time for, with --hypothesis-profile=hour.
