@@ -7,6 +7,7 @@ context keeps the constants of its programs, so another follows after some of th
 import threading
 
 from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
 
 MOST = 50  # programs of a context
 
@@ -14,7 +15,7 @@ MOST = 50  # programs of a context
 class Current(threading.local):
   """A thread's context, and how many programs are in it."""
 
-  context = None
+  context: ir.Context | None = None
   programs = 0
 
 
