@@ -7,15 +7,17 @@ played. In place of the win of a hand the searcher is credited with this mean wi
 change of it by each decision, the opponent's in expectation over the range. That has the expectation of the
 win, and a smaller variance (AIVAT, Burch et al. 2018).
 
-A deal is of public cards: the opponent has a range, and the searcher many hands, each with its own decisions.
-At each decision all are credited, and one way is followed, drawn by its probability times the chips at stake;
-the weights of the hands that go on make up for that. Most of the variance comes from few large pots, which
-are therefore drawn more often.
+A deal is of public cards, some for each street: the opponent has a range, and the searcher many hands, each
+with its own decisions. At each decision all are credited, and all ways are followed that put `LEAST` chips or
+more at stake, by their probability; of the others each with a chance in proportion to that, and with weights
+that make up for it (Russian roulette). So the ways of one deal share its luck, and large pots are never left
+out.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyspiel
@@ -33,6 +35,8 @@ from ps_cfr_spiel.tree import CHANCE
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
 TOGETHER = 32  # hands of the searcher in a deal that share the answers of the opponent's policy
+BOARDS = 1, 2, 2  # ways in which cards come in a deal, on the first street with cards and each later one
+LEAST = 0.1  # chips at stake, in those at the start, from which on a way is always followed
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
@@ -72,18 +76,14 @@ class _Table(Protocol):
 
   hands: np.ndarray  #: int[H, n], all hands
   deck: Deck  #: the cards
-  public: int  #: that of public cards at the end
+  came: tuple[int, ...]  #: for each street the number of public cards
 
-  def start(self, dealt: np.ndarray) -> Place:
-    """The start of betting, from the cards of player 0, of player 1 and of the board."""
+  def start(self, dealt: list[int]) -> Place:
+    """The start of betting; `dealt` are some cards for the hands, which do not matter."""
     ...
 
   def actor(self, place: Place) -> int:
     """The player to move; negative for none."""
-    ...
-
-  def shown(self, place: Place) -> int:
-    """The number of public cards that have come."""
     ...
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
@@ -91,7 +91,11 @@ class _Table(Protocol):
     ...
 
   def after(self, place: Place, action: int) -> Place:
-    """The place after an action of the opponent, -1 where cards come."""
+    """The place after an action of the opponent."""
+    ...
+
+  def dealt(self, place: Place, board: Sequence[int]) -> Place:
+    """The place after the public cards of a street."""
     ...
 
   def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
@@ -117,7 +121,8 @@ class _Lines:
   def __init__(self, game: CardGame[CardDeal], answers: Answers):
     check_unraked(game.game, "responses in sampled hands")
     self.deal, self._answers = game.deal, answers
-    self.hands, self.deck, self.public = self.deal.hands, self.deal.deck, sum(self.deal.public)
+    self.hands, self.deck = self.deal.hands, self.deal.deck
+    self.came = tuple(itertools.accumulate(self.deal.public))
     self._lines = lines = game.betting
     self._down = lines.showdown_payoff.copy()
     self._closed = lines.player < 0
@@ -126,21 +131,22 @@ class _Lines:
         self._down[line] = self._down[after[betting.CALL if lines.player[line] >= 0 else -1]]
         self._closed[line] &= self._closed[list(after.values())].all()
 
-  def start(self, dealt: np.ndarray) -> Place:
+  def start(self, dealt: list[int]) -> Place:
     del dealt
     return 0
 
   def actor(self, place: Place) -> int:
     return int(self._lines.player[place])
 
-  def shown(self, place: Place) -> int:
-    return sum(self.deal.public[: self._lines.street[place] + 1])
-
   def moves(self, place: Place) -> list[tuple[int, Place]]:
     return list(zip(self._lines.legal_actions(place), self._lines.children(place), strict=True))
 
   def after(self, place: Place, action: int) -> Place:
     return self._lines.child(place, action)
+
+  def dealt(self, place: Place, board: Sequence[int]) -> Place:
+    del board
+    return self._lines.children(place)[0]
 
   def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
     return dict(zip(self._lines.legal_actions(place), self._answers(place, board), strict=True))
@@ -159,7 +165,7 @@ class _Lines:
 class _Holdem:
   """The whole of hold'em, whose places are its states; see `_Table`."""
 
-  hands, deck, public = cards.ALL_HANDS, Deck.of(cards.WHOLE_DECK), cards.BOARD_SIZE
+  hands, deck, came = cards.ALL_HANDS, Deck.of(cards.WHOLE_DECK), cards.BOARD_SIZES
 
   def __init__(self, game: pyspiel.Game, policy: openspiel_policy.Policy, actions: str | None):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
@@ -171,18 +177,14 @@ class _Holdem:
     self._folds = [text != "c" for text in streets]
     self._game, self._policy, self._sizes = game, policy, game.rules._replace(bets=bets)
 
-  def start(self, dealt: np.ndarray) -> Place:
-    self._board = dealt[2 * cards.HAND_SIZE :].tolist()
+  def start(self, dealt: list[int]) -> Place:
     state = self._game.new_initial_state()
-    for card in dealt[: 2 * cards.HAND_SIZE].tolist():
+    for card in dealt:
       state.apply_action(card)
     return state
 
   def actor(self, place: Place) -> int:
     return place.current_player()
-
-  def shown(self, place: Place) -> int:
-    return len(place.runout)
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
     rules, public, actions = self._game.rules, place.public_state, dict[int, None]()
@@ -194,13 +196,12 @@ class _Holdem:
     return [(action, place.child(action)) for action in actions]
 
   def after(self, place: Place, action: int) -> Place:
-    if place.current_player() >= 0:
-      return place.child(action)
+    return place.child(action)
+
+  def dealt(self, place: Place, board: Sequence[int]) -> Place:
     state = place.clone()
-    while state.is_chance_node():
-      state.apply_action(self._board[len(state.runout)])
-      if len(state.runout) in cards.BOARD_SIZES:
-        break
+    for card in board:
+      state.apply_action(card)
     return state
 
   def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
@@ -218,39 +219,73 @@ class _Holdem:
     return place.current_player() < 0 and (place.is_terminal() or self.down(place) == self._game.rules.stack)
 
 
+class _Way(NamedTuple):
+  """A place that play has come to in a deal."""
+
+  place: Place
+  reach: np.ndarray  # the opponent's, float64[H]
+  weights: np.ndarray  # of the searcher's hands, float64[K]
+
+
+Boards = list[tuple[list[int], "Boards"]]  # the cards of a street, and those of the next ones behind them
+
+
 def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:
   """The credit of the searcher in one deal, a mean over its hands; see the module."""
-  hole = table.hands.shape[1]
-  dealt = generator.permutation(table.deck.size)[: 2 * hole + table.public].astype(int)
+  boards = _boards(table, (), 1, generator)
+  used = {card for street in _streets(boards) for card in street}
+  left = [card for card in generator.permutation(table.deck.size).tolist() if card not in used]
   search = _Search(table, seat, generator.permutation(len(table.hands))[:TOGETHER], generator)
-  place, whole, board = table.start(dealt), dealt[2 * hole :].tolist(), ()
-  reach, weights = np.ones(len(table.hands)), np.full(len(search.own_hands), 1 / len(search.own_hands))
-  search.look(board)
-  total = weights @ search.worth(place, reach)
-  while not table.closed(place):
+  search.look(())
+  count = len(search.own_hands)
+  start = _Way(
+    table.start(left[: 2 * table.hands.shape[1]]), np.ones(len(table.hands)), np.full(count, 1 / count)
+  )
+  total = start.weights @ search.worth(start.place, start.reach)
+  return float(total + _street(search, [start], (), boards, LEAST * table.down(start.place)))
+
+
+def _boards(table: _Table, board: tuple[int, ...], street: int, generator: np.random.Generator) -> Boards:
+  """Cards that come from a street on, after those of a board."""
+  if street == len(table.came):
+    return []
+  rest = np.setdiff1d(np.arange(table.deck.size), board)
+  more, most = table.came[street] - table.came[street - 1], BOARDS[min(street, len(BOARDS)) - 1]
+  sets = rest[card_sets(len(rest), more)]
+  drawn = generator.permutation(len(sets))[:most]
+  return [(dealt, _boards(table, (*board, *dealt), street + 1, generator)) for dealt in sets[drawn].tolist()]
+
+
+def _streets(boards: Boards) -> Iterator[list[int]]:
+  """The cards of all streets."""
+  for dealt, later in boards:
+    yield dealt
+    yield from _streets(later)
+
+
+def _street(
+  search: "_Search", ways: list[_Way], board: tuple[int, ...], boards: Boards, least: float
+) -> float:
+  """The credit from a street's first decisions on; `least` is `LEAST`, in the game's chips."""
+  table, total, leaving = search.table, 0.0, list[_Way]()
+  while ways:
+    way = place, reach, weights = ways.pop()
     if table.actor(place) == CHANCE:
-      place = table.after(place, -1)
-      while len(board) < table.shown(place):
-        weights = weights * search.odds(board, whole[len(board)], reach)
-        board = (*board, whole[len(board)])
-        reach = reach * _apart(table, board[-1:])
-      search.look(board)
+      leaving.append(way)
       continue
     total -= weights @ search.worth(place, reach)
-    if table.actor(place) == seat:
-      ways = [(after, reach, shares) for after, shares in search.best(place, board, reach)]
-    else:
-      ways = [(table.after(place, a), reach * odds) for a, odds in table.answers(place, board).items()]
-      ways = [(after, left, search.share(left, reach)) for after, left in ways]
-    masses = np.array([weights @ shares for _, _, shares in ways])
-    for (after, left, shares), mass in zip(ways, masses, strict=True):
-      total += weights * shares @ search.worth(after, left) if mass else 0.0
-    chances = masses * [0.0 if table.closed(after) else table.down(after) for after, _, _ in ways]
-    if not chances.any():
-      break
-    way = int(generator.choice(len(ways), p=chances / chances.sum()))
-    place, reach, shares = ways[way]
-    weights = weights * shares * chances.sum() / chances[way]
+    for after, left, shares in search.ways(place, board, reach):
+      if not (mass := float(weights @ shares)):
+        continue
+      total += weights * shares @ search.worth(after, left)
+      stake = 0.0 if table.closed(after) else mass * table.down(after)
+      chance = 1.0 if stake >= least else stake / least
+      if stake and search.generator.random() < chance:
+        ways.append(_Way(after, left, weights * shares / chance))
+  for dealt, later in boards if leaving else ():
+    came = [search.dealt(way, board, dealt) for way in leaving]
+    search.look((*board, *dealt))
+    total += _street(search, came, (*board, *dealt), later, least) / len(boards)
   return float(total)
 
 
@@ -263,7 +298,7 @@ class _Search:
   """The searcher's view of one deal, for K own hands at once; `reach` is the opponent's, float64[H]."""
 
   def __init__(self, table: _Table, seat: int, own_hands: np.ndarray, generator: np.random.Generator):
-    self._table, self._seat, self.own_hands, self._generator = table, seat, own_hands, generator
+    self.table, self.own_hands, self.generator, self._seat = table, own_hands, generator, seat
     self._apart = np.array([_apart(table, table.hands[hand]) for hand in own_hands])
 
   def look(self, board: tuple[int, ...]) -> None:
@@ -279,20 +314,33 @@ class _Search:
     """float64[K]: the probability of a move that leaves some reach."""
     return _over(self._apart @ left, self._apart @ reach)
 
-  def odds(self, board: tuple[int, ...], card: int, reach: np.ndarray) -> np.ndarray:
-    """float64[K]: the probability that a card comes, over that if no hand had been dealt."""
-    table = self._table
-    size, left = table.hands.shape[1], table.deck.size - len(board)
-    free = _apart(table, [card])
-    return free[self.own_hands] * self.share(reach * free, reach) * left / (left - 2 * size)
+  def dealt(self, way: _Way, board: tuple[int, ...], cards: Sequence[int]) -> _Way:
+    """A way after the public cards of a street, each weighed by its odds over those if no hand were dealt."""
+    table, (place, reach, weights) = self.table, way
+    size = table.hands.shape[1]
+    for came, card in enumerate(cards, len(board)):
+      free, left = _apart(table, [card]), table.deck.size - came
+      weights = weights * free[self.own_hands] * self.share(reach * free, reach) * left / (left - 2 * size)
+      reach = reach * free
+    return _Way(table.dealt(place, cards), reach, weights)
 
   def worth(self, place: Place, reach: np.ndarray) -> np.ndarray:
     """float64[K]: the mean win if both check and call from a place on, by the net wins for credits."""
     return self._worth(place, reach, self._credit)
 
-  def best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> list[tuple[Place, np.ndarray]]:
-    """The places after all actions, and for each float64[K], 1 for the hands whose best action it is."""
-    table, places, worths = self._table, list[Place](), list[np.ndarray]()
+  def ways(
+    self, place: Place, board: tuple[int, ...], reach: np.ndarray
+  ) -> list[tuple[Place, np.ndarray, np.ndarray]]:
+    """The places after all actions, the opponent's reach there, and float64[K], the shares of own hands."""
+    table = self.table
+    if table.actor(place) == self._seat:
+      return [(after, reach, shares) for after, shares in self._best(place, board, reach)]
+    ways = [(table.after(place, a), reach * odds) for a, odds in table.answers(place, board).items()]
+    return [(after, left, self.share(left, reach)) for after, left in ways]
+
+  def _best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> list[tuple[Place, np.ndarray]]:
+    """The places after own actions, and for each float64[K], 1 for the hands whose best action it is."""
+    table, places, worths = self.table, list[Place](), list[np.ndarray]()
     for action, after in table.moves(place):
       passive = action == betting.CALL or table.actor(after) != 1 - self._seat
       answers = {} if passive or table.folded(after) is not None else table.answers(after, board)
@@ -306,19 +354,19 @@ class _Search:
     return [(after, (best == k).astype(float)) for k, after in enumerate(places)]
 
   def _worth(self, place: Place, reach: np.ndarray, net_wins: np.ndarray) -> np.ndarray:
-    folded = self._table.folded(place)
+    folded = self.table.folded(place)
     if folded is not None:
       return np.full(len(self.own_hands), folded * (1 - 2 * self._seat))
-    return self._table.down(place) * _over(net_wins @ reach, self._apart @ reach)
+    return self.table.down(place) * _over(net_wins @ reach, self._apart @ reach)
 
   def _net_wins_on(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
     """The net wins over all cards that may come, or over some that are drawn, and whether they are."""
-    table = self._table
+    table = self.table
     rest = np.setdiff1d(np.arange(table.deck.size), board)
-    left = table.public - len(board)
+    left = table.came[-1] - len(board)
     drawn = math.comb(len(rest), left) > MOST_BOARDS
     if drawn:
-      more = np.array([self._generator.permutation(rest)[:left] for _ in range(SOME_BOARDS)])
+      more = np.array([self.generator.permutation(rest)[:left] for _ in range(SOME_BOARDS)])
     else:
       more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
     whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)

@@ -148,30 +148,45 @@ class Translation(Transformation):
 
     The player's own move that the strategy never makes is translated like an opponent's.
     """
-    position = state.get_game().new_initial_state()
-    readings = [TranslatedHistory(wrapped.game.new_initial_state(), 1.0, 1.0)]
-    for action in state.history():
-      mover = position.current_player()
-      if mover < 0:
-        readings = [
-          reading._replace(state=self._dealt(reading.state, position, action)) for reading in readings
-        ]
-      else:
-        next_readings = (
-          [new for reading in readings for new in self._own(position, action, reading, wrapped.ask)]
-          if mover == player
-          else []
-        )
-        never = np.equal(sum(reading.reach for reading in next_readings), 0)
-        if np.any(never):
-          next_readings += [
-            w._replace(reach=w.reach * never)
-            for reading in readings
-            for w in self._opponents(position, action, reading)
-          ]
-        readings = next_readings
-      position.apply_action(action)
+    actions = tuple(state.history())
+    kept = wrapped.kept if wrapped.kept is not None else Recent(len(actions) + 1)
+    known = next((n for n in range(len(actions), 0, -1) if (player, *actions[:n]) in kept), 0)
+    position, readings = (
+      kept[player, *actions[:known]]
+      if known
+      else (
+        state.get_game().new_initial_state(),
+        [TranslatedHistory(wrapped.game.new_initial_state(), 1.0, 1.0)],
+      )
+    )
+    for n, action in enumerate(actions[known:], start=known + 1):
+      readings = self._after(wrapped, player, position, action, readings)
+      position = position.child(action)
+      kept.once((player, *actions[:n]), lambda: (position, readings))  # noqa: B023
     return readings
+
+  def _after(
+    self,
+    wrapped: Wrapped,
+    player: int,
+    position: pyspiel.State,
+    action: int,
+    readings: list[TranslatedHistory],
+  ) -> list[TranslatedHistory]:
+    """The translations of a hand with one more action, from those before it; see `translations`."""
+    if (mover := position.current_player()) < 0:
+      return [reading._replace(state=self._dealt(reading.state, position, action)) for reading in readings]
+    after = []
+    if mover == player:
+      after = [new for reading in readings for new in self._own(position, action, reading, wrapped.ask)]
+    never = np.equal(sum(reading.reach for reading in after), 0)
+    if np.any(never):
+      after += [
+        w._replace(reach=w.reach * never)
+        for reading in readings
+        for w in self._opponents(position, action, reading)
+      ]
+    return after
 
   def _own(
     self, state: pyspiel.State, action: int, reading: TranslatedHistory, ask: Ask

@@ -7,7 +7,7 @@ one hand, and in hold'em on those for all 1,326 hands at once.
 import abc
 import collections
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyspiel
@@ -22,10 +22,27 @@ from ps_cfr_spiel.policy.state_answers import acting_player
 KEPT = 64  # answers for all hands
 KEPT_BOARDS = 16  # answers for all hands on some boards, up to 50 times as large
 
-Value = TypeVar("Value")
+Key, Value = TypeVar("Key", bound=Hashable), TypeVar("Value")
 #: A probability, or float64[1326], that of each hand of `cards.ALL_HANDS`; or [n, 1326], for n boards.
 Chance = float | np.ndarray
 Answer = Mapping[int, Chance]  # by action
+
+
+class Recent(collections.OrderedDict[Key, Value], Generic[Key, Value]):
+  """The last results, by key; of more than `most` those that were asked for longest ago go."""
+
+  def __init__(self, most: int):
+    super().__init__()
+    self._most = most
+
+  def once(self, key: Key, compute: Callable[[], Value]) -> Value:
+    """A kept result, or that of `compute`, which may ask for others."""
+    if key not in self:
+      self[key] = compute()
+      while len(self) > self._most:
+        self.popitem(last=False)
+    self.move_to_end(key)
+    return self[key]
 
 
 class Wrapped(NamedTuple):
@@ -33,6 +50,8 @@ class Wrapped(NamedTuple):
 
   game: pyspiel.Game  #: its own game
   ask: Callable[[pyspiel.State, int], Answer]  #: its answer at a state of that game, to the player there
+  #: results of a transformation for the last questions by this `ask`, by its own keys; None to keep none.
+  kept: Recent[tuple[Hashable, ...], Any] | None = None
 
 
 class Transformation(abc.ABC):
@@ -71,6 +90,7 @@ class WrappedPolicy(openspiel_policy.Policy):
     self._given = game if isinstance(policy, pyspiel.Policy) else policy.game or game
     self._known = Recent[tuple[Hashable, ...], Answer](KEPT)  # places of a hand are asked at each decision
     self._on_boards = Recent[tuple[Hashable, ...], Answer](KEPT_BOARDS)
+    self._wrapped = Recent[tuple[int, ...], Wrapped](2)  # for all hands, and on the last boards
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; errors as of the policy itself and of the change."""
@@ -81,7 +101,7 @@ class WrappedPolicy(openspiel_policy.Policy):
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
     """See `for_hands`."""
-    return self._for_hands(state, self._ask_for_hands)
+    return self._for_hands(state, self._ask_for_hands, (), KEPT)
 
   def for_boards_at(self, state: pyspiel.State, places: Sequence[int]) -> dict[int, np.ndarray]:
     """The answers for all hands on n boards, float64[n, 1326] for each action.
@@ -102,13 +122,16 @@ class WrappedPolicy(openspiel_policy.Policy):
 
       return self._on_boards.once((player, *places, _public(at)), compute)
 
-    answer, shape = self._for_hands(state, ask), (len(places), len(cards.ALL_HANDS))
+    answer = self._for_hands(state, ask, (came, *places), KEPT_BOARDS)
+    shape = len(places), len(cards.ALL_HANDS)
     return {action: np.broadcast_to(chances, shape) for action, chances in answer.items()}
 
   def _for_hands(
-    self, state: pyspiel.State, ask: Callable[[pyspiel.State, int], Answer]
+    self, state: pyspiel.State, ask: Callable[[pyspiel.State, int], Answer], asked: tuple[int, ...], most: int
   ) -> dict[int, np.ndarray]:
-    answer = self.how.changed(Wrapped(self._given, ask), state, state.current_player())
+    """The changed answer; `asked` stands for `ask`, which `most` results are kept for."""
+    wrapped = self._wrapped.once(asked, lambda: Wrapped(self._given, ask, Recent(most)))
+    answer = self.how.changed(wrapped, state, state.current_player())
     return {action: np.asarray(chances) for action, chances in answer.items()}
 
   def _ask_for_hands(self, state: pyspiel.State, player: int) -> Answer:
@@ -151,23 +174,3 @@ def answers_at_once(policy: OpenSpielPolicy) -> bool:
   """Whether `for_hands` need not ask a policy hand by hand."""
   inner = policy.policy if isinstance(policy, WrappedPolicy) else policy
   return type(inner) is openspiel_policy.UniformRandomPolicy or declared(inner, "for_hands_at") is not None
-
-
-Key = TypeVar("Key", bound=Hashable)
-
-
-class Recent(collections.OrderedDict[Key, Value], Generic[Key, Value]):
-  """The last results, by key; of more than `most` those that were asked for longest ago go."""
-
-  def __init__(self, most: int):
-    super().__init__()
-    self._most = most
-
-  def once(self, key: Key, compute: Callable[[], Value]) -> Value:
-    """A kept result, or that of `compute`, which may ask for others."""
-    if key not in self:
-      self[key] = compute()
-      while len(self) > self._most:
-        self.popitem(last=False)
-    self.move_to_end(key)
-    return self[key]
