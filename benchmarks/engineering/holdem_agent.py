@@ -2,8 +2,10 @@
 
   python -m benchmarks.engineering.holdem_agent --hands 300 --iterations 100
   python -m benchmarks.engineering.holdem_agent --hands 10000 --iterations 2 --searched a
-  python -m benchmarks.engineering.holdem_agent --stacks 2000 --iterations 10 --hands 100 \
-    --lbr fc c/c/fcpa/fcpa
+  python -m benchmarks.engineering.holdem_agent --stacks 20000 --against blueprint --hands 300 \
+    --lbr fc c/c/fcpa/fcpa --sizes fcpa --blueprint FILE
+  python -m benchmarks.engineering.holdem_agent --stacks 20000 --against blueprint --hands 300 \
+    --lbr c/56bets/fc/fc c/c/56bets/fc --sizes 56bets --blueprint FILE
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
   python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
   python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
@@ -15,7 +17,8 @@ of each street their number, the median and the 95% quantile of their seconds, a
 compiled in them: a second run reads most of them back. Among the bots, `blueprint` is the agent's own, and
 `agent` the same agent without values.
 `--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
-calls, to the blueprint, and to the agent with and without values instead, and prints their gain.
+calls, to the blueprint, and to the agent with and without values instead, and prints their gain, the deviation
+of a deal in big blinds, and processor seconds. A game with the `--sizes` that both players bet is quicker.
 `--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
@@ -41,7 +44,7 @@ from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.compiler import FormOrigin
-from ps_cfr_spiel.evaluation import exploitability
+from ps_cfr_spiel.evaluation import exploitability, hand_search
 from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.runtime import keep_compiled_code
@@ -109,12 +112,18 @@ def respond(game, blueprint, options) -> None:
     players["with values"] = made(values=values)
   for name in options.against:
     for actions in options.lbr:
-      began = time.perf_counter()
-      found = matches.local_best_response(
+      began = time.process_time()
+      response = matches.local_best_response(
         game, players[name], actions, hands=options.hands, seed=options.seed, progress=False
       )
-      mean, error, each = 10 * found.mean, 19.6 * found.error, (time.perf_counter() - began) / options.hands
-      print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
+      assert response.wins is not None
+      mean, error, each = 10 * response.mean, 19.6 * response.error, time.process_time() - began
+      deviation = response.wins.std(ddof=1) / 100
+      print(
+        f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {deviation:.2f} bb, "
+        f"{each / options.hands:.2f} s a hand",
+        flush=True,
+      )
 
 
 def searching(options, iterations: int | None = None) -> dict:
@@ -229,7 +238,8 @@ def main() -> None:
     exact(options)
     return
   for stack in options.stacks:
-    game = pyspiel.load_game("holdem", {"stack": stack, "bets": options.sizes})
+    sizes = hand_search.ALL_SIZES if options.sizes == "56bets" else options.sizes
+    game = pyspiel.load_game("holdem", {"stack": stack, "bets": sizes})
     blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": stack}))
     if options.blueprint:
       blueprint = load_policy(options.blueprint)

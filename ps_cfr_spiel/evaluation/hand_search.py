@@ -35,8 +35,9 @@ from ps_cfr_spiel.tree import CHANCE
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
 TOGETHER = 32  # hands of the searcher in a deal that share the answers of the opponent's policy
-BOARDS = 1, 2, 2  # ways in which cards come in a deal, on the first street with cards and each later one
-LEAST = 0.1  # chips at stake, in those at the start, from which on a way is always followed
+# Ways in which the cards of each street come in a deal; more cost more than they help.
+BOARDS = 1
+LEAST = 1.0  # chips at stake, in those at the start, from which on a way is always followed
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
@@ -250,9 +251,8 @@ def _boards(table: _Table, board: tuple[int, ...], street: int, generator: np.ra
   if street == len(table.came):
     return []
   rest = np.setdiff1d(np.arange(table.deck.size), board)
-  more, most = table.came[street] - table.came[street - 1], BOARDS[min(street, len(BOARDS)) - 1]
-  sets = rest[card_sets(len(rest), more)]
-  drawn = generator.permutation(len(sets))[:most]
+  sets = rest[card_sets(len(rest), table.came[street] - table.came[street - 1])]
+  drawn = generator.permutation(len(sets))[:BOARDS]
   return [(dealt, _boards(table, (*board, *dealt), street + 1, generator)) for dealt in sets[drawn].tolist()]
 
 
@@ -371,14 +371,20 @@ class _Search:
       more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
     whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)
     ranks = hand_strengths(table.deck, table.hands.shape[1], whole)
-    alive = ranks != DEAD
-    strengths = np.where(alive, ranks, np.nan)  # neither larger nor smaller than any
-    ahead = np.zeros(self._apart.shape, np.int32)
-    for strength in strengths:
-      ahead += strength[self.own_hands, None] > strength
-      ahead -= strength[self.own_hands, None] < strength
-    alive = alive.astype(np.float32)
-    return self._apart * ahead / np.maximum(alive[:, self.own_hands].T @ alive, 1), drawn
+    dead = ranks == DEAD  # neither stronger nor weaker than any
+    lowest, alive = np.where(dead, -1, ranks), (~dead).astype(np.float32)
+    shape = self._apart.shape
+    ahead, some, added = np.zeros(shape, np.int32), np.zeros(shape, np.int8), 0
+    wins, losses = np.empty((2, *shape), bool)
+    for low, high in zip(lowest, ranks, strict=True):
+      np.greater(low[self.own_hands, None], high, out=wins)
+      np.less(high[self.own_hands, None], low, out=losses)
+      some += np.subtract(wins.view(np.int8), losses.view(np.int8), out=wins.view(np.int8))
+      added += 1
+      if added == np.iinfo(np.int8).max:  # sums in single bytes are quick
+        ahead, added = ahead + some, 0
+        some[:] = 0
+    return self._apart * (ahead + some) / np.maximum(alive[:, self.own_hands].T @ alive, 1), drawn
 
 
 def _over(some: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -66,7 +66,7 @@ def near_the_exact_response(deals, error):
 
 
 def test_a_few_deals_are_weighed_as_they_come():
-  assert near_the_exact_response(40, error=0.1)
+  assert near_the_exact_response(40, error=0.25)
 
 
 def test_the_mean_is_that_of_the_exact_response(monkeypatch):
@@ -77,7 +77,7 @@ def test_the_mean_is_that_of_the_exact_response(monkeypatch):
 
 def test_all_ways_on_all_boards_are_the_exact_response(monkeypatch):
   """Without any draw the credits of both seats are the values of the walked game."""
-  monkeypatch.setattr(hand_search, "BOARDS", (6,))
+  monkeypatch.setattr(hand_search, "BOARDS", 6)
   monkeypatch.setattr(hand_search, "LEAST", 0)
   game = pyspiel.load_game(GAME)
   answers, exact = random_answers(game)

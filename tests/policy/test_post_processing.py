@@ -253,3 +253,21 @@ def test_all_hands_are_rounded_as_each_of_them_is():
       )
       assert sum(expected.values()) == pytest.approx(1)
     assert len({round(float(p), 6) for p in by_hand[0]}) > 20
+
+
+def test_answers_along_a_hand_are_those_of_a_policy_that_was_asked_nothing_before():
+  """Translations of a hand so far are kept for the questions behind it, of each player by itself."""
+  small, large = (pyspiel.load_game(f"holdem(stack=1000,bets={bets})") for bets in ("1 a", "0.5 2 a"))
+  fresh = lambda: WrappedPolicy(large, ByRank(small, [0, 1]), Translation())  # noqa: E731
+  asked = fresh()
+  for moves in ((1,), (2, 2), (1, 2, 2)):  # by number among the legal actions
+    state = large.new_initial_state()
+    for card in (50, 51, 0, 1):
+      state.apply_action(card)
+    for move in moves:
+      state.apply_action(state.legal_actions()[move])
+    while state.is_chance_node():
+      state.apply_action(state.legal_actions()[7])
+    expected = for_hands(fresh(), state)
+    for action, chances in for_hands(asked, state).items():
+      np.testing.assert_allclose(chances, expected[action], atol=1e-12)
