@@ -17,8 +17,8 @@ of each street their number, the median and the 95% quantile of their seconds, a
 compiled in them: a second run reads most of them back. Among the bots, `blueprint` is the agent's own, and
 `agent` the same agent without values.
 `--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
-calls, to the blueprint, and to the agent with and without values instead, and prints their gain, the deviation
-of a deal in big blinds, and processor seconds. A game with the `--sizes` that both players bet is quicker.
+calls, to the blueprint, and to the agent with and without values instead. It prints their gain, a deal's
+deviation in big blinds, and processor seconds. A game with the `--sizes` that both players bet is quicker.
 `--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
