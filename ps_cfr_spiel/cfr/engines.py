@@ -277,7 +277,7 @@ def _passes_of_axis(tree: PublicTree) -> tuple[BoardPasses, BoardPasses]:
   return tree.stream.passes
 
 
-_NATIVE = _library, _native_rule, _every_infostate, _no_record
+_NATIVE = _library, _native_rule, _every_infostate
 #: all engines, the fastest first.
 ENGINES = (
   Engine(
@@ -288,19 +288,19 @@ ENGINES = (
   ),
   Engine(
     "boards, 16 bits",
-    (*_NATIVE, _boards, _sixteen_bits),
+    (*_NATIVE, _no_record, _boards, _sixteen_bits),
     "tests/cfr/test_streaming.py, with xla on all boards at once, whose numbers differ by a step of 16 bits",
     iterations=_boards_in_turn,
   ),
   Engine(
     "boards, 32 bits",
-    (*_NATIVE, _boards),
+    (*_NATIVE, _no_record, _boards),
     "tests/cfr/test_streaming.py, with native turns on all boards at once",
     iterations=_boards_in_turn,
   ),
   Engine(
     "native iterations",
-    (*_NATIVE, _payoffs, _full_tables),
+    (*_NATIVE, _no_record, _payoffs, _full_tables),
     "tests/cfr/test_learn.py, with xla",
     iterations=_iterations,
   ),

@@ -94,14 +94,9 @@ def _learn(
   state: PlayerState,
   own_reach: Float[Array, "S H"],
   regrets: Sequence[Float[Array, "_A _rows H"]],
-  record: tuple[Float[Array, "..."], ...],
   step: Step,
 ) -> PlayerState:
-  """The player after a turn: the rule's next strategy, and averages with this iteration's share.
-
-  The leaves' record is kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too;
-  leaves are at no infostate, so a rule's `trust` does not touch it.
-  """
+  """The player after a turn: the rule's next strategy, and the average with this iteration's share."""
   t, rule, average, dtype = step.t, step.rule, state.average, state.dtype
   assert isinstance(average, Sum)
   regrets, share = collapse(game.sets[player], regrets), step.share(dtype)
@@ -113,10 +108,18 @@ def _learn(
   buckets = zip(state.rule, state.strategy, regrets, strict=True)
   steps = [rule.update(*bucket, t) for bucket in buckets]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
-  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
+  return PlayerState(tuple(strategy), average._replace(compensation=compensation), tuple(rules))
+
+
+def _recorded(game: _Game, player: int, state: PlayerState, leaf_values: Parts, step: Step) -> Parts:
+  """`PlayerState.recorded` after a turn: S <- S ((t - 1) / t)^gamma + new, as averages weigh iterations.
+
+  Leaves are at no infostate, so a rule's `trust` does not touch it.
+  """
+  record, gamma, dtype = game.tree.leaves.recorded(player, leaf_values), step.rule.gamma, state.dtype
+  faded = -jnp.expm1(gamma * jnp.log1p(-1 / step.t.astype(dtype))) if gamma else jnp.zeros((), dtype)
   terms, counts = (*record, jnp.ones((), dtype)) if record else (), step.counts(dtype)
-  recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), average._replace(compensation=compensation), tuple(rules), recorded)
+  return tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
 
 
 def _collapsed(game: _Game, player: int, column: Float[Array, "_S _H"]) -> Float[Array, "_K _H"]:
@@ -136,10 +139,9 @@ def _turn(
   if engine.turn is not None:
     after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
   else:
-    record = game.tree.leaves.recorded(player, leaf_values)
     regrets = _regrets(game, player, wide, leaf_values, step)
-    after = _learn(game, player, wide, own_reach, regrets, record, step)
-  return after.kept_as(state, step)
+    after = _learn(game, player, wide, own_reach, regrets, step)
+  return after._replace(recorded=_recorded(game, player, state, leaf_values, step)).kept_as(state, step)
 
 
 def iterate(
@@ -226,10 +228,10 @@ def take_turn(
     reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
     of_player, leaf_values = reach[player], _leaf_values(game, player, reach)
     regrets = _regrets(game, player, wide, leaf_values, step)
-    record = tree.leaves.recorded(player, leaf_values)
+    recorded = _recorded(game, player, before, leaf_values, step)
   else:
-    of_player, record = _reach(game, player, before, step), ()
+    of_player, recorded = _reach(game, player, before, step), ()
   own_reach = _own_reach(game, player, of_player)
-  after = _learn(game, player, wide, own_reach, regrets, record, step)
+  after = _learn(game, player, wide, own_reach, regrets, step)._replace(recorded=recorded)
   players[player] = after.kept_as(before, step)
   return tuple(players), regrets

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import jax
+import numpy as np
 import pyspiel
 import pytest
 
@@ -103,14 +104,27 @@ def test_the_choice_in_a_trace_is_that_outside():
   assert [name(engine) for engine in chosen] == ["native iterations"] * 2
 
 
-def test_leaves_that_record_values_are_computed_by_xla():
-  """A search at a frontier averages the values there, which no native engine does."""
-  made = build_tree(pyspiel.load_game("kuhn_poker"), "sparse")
+@needs_library
+def test_native_turns_average_the_values_at_a_frontier_as_xla_does(monkeypatch):
+  """A search averages the values where its lookahead ends."""
+  made, rule = build_tree(pyspiel.load_game("kuhn_poker"), "sparse"), rules.DCFR()
   made = dataclasses.replace(made, leaves=Recording(made.leaves))
-  state = cfr.init(made, rules.RM(), "float32")
-  assert name(cfr.choose(made, rules.RM(), state.players)) == "xla"
-  if not native.why_unavailable():
-    assert cfr.choose(made, rules.RM(), state.players).reason == "values of leaves are recorded"
+
+  def run():
+    state = cfr.init(made, rule, "float64")
+    engine = cfr.choose(made, rule, state.players)
+    return engine, cfr.run(made, state, 50, 3, rule=rule).players
+
+  with precision("float64"):
+    chosen, players = run()
+    monkeypatch.setattr("ps_cfr_spiel.cfr.engines.why_unavailable", lambda: "no file")
+    jax.clear_caches()
+    reference, others = run()
+  assert str(chosen) == "native turns: values of leaves are recorded"
+  assert name(reference) == "xla"
+  for one, other in zip(*map(jax.tree.leaves, (players, others)), strict=True):
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+  assert all(np.ptp(cfr.average_record(player)[0]) > 0.1 for player in players)
 
 
 def test_every_engine_names_its_test():
