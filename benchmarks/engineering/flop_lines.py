@@ -134,7 +134,7 @@ def settings_of(name: str) -> list[float | str]:
 
 def main() -> None:
   """Print a table for each line."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
   parser.add_argument("--file", type=Path, required=True, help="of solved flops; a later call continues it")
   parser.add_argument("--raised", nargs="+", choices=SPOTS, default=[*SPOTS])
   arguments = parser.parse_args()

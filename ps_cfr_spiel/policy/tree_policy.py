@@ -265,12 +265,17 @@ class TreePolicy(openspiel_policy.Policy):
     return list(rows(self, public_states))
 
   def to_frame(self, public_states: Collection[int] | None = None):
-    """`to_rows` as a `pandas.DataFrame`; pandas is an extra, and without it this is a ModuleNotFoundError."""
+    """`to_rows` as a `pandas.DataFrame`, without the column `equity` where no row has one.
+
+    pandas is an extra, and without it this is a ModuleNotFoundError.
+    """
     try:
       import pandas
     except ModuleNotFoundError as error:
       raise ModuleNotFoundError("Data frames need pandas: run pip install 'ps_cfr_spiel[pandas]'") from error
-    return pandas.DataFrame(self.to_rows(public_states), columns=list(COLUMNS))
+    table = self.to_rows(public_states)
+    known = any(row["equity"] is not None for row in table)
+    return pandas.DataFrame(table, columns=[name for name in COLUMNS if known or name != "equity"])
 
   def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:
     """Write `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.

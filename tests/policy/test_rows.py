@@ -163,8 +163,10 @@ def test_a_game_without_public_states_has_rows_too():
 
 
 def test_a_data_frame_has_the_rows():
+  """Equities in hold'em alone."""
   pandas = pytest.importorskip("pandas")
   policy = random_policy("kuhn_poker")
   frame = policy.to_frame()
-  pandas.testing.assert_frame_equal(frame, pandas.DataFrame(policy.to_rows()))
+  pandas.testing.assert_frame_equal(frame, pandas.DataFrame(policy.to_rows()).drop(columns="equity"))
   assert frame.groupby("infostate")["probability"].sum().to_list() == pytest.approx([1.0] * 12)
+  assert "equity" in random_policy(RIVER).to_frame([0])

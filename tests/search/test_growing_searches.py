@@ -15,6 +15,7 @@ from ps_cfr_spiel.backend.device import compilation
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.matches import CFRD, OnDemandResolving
 from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
+from ps_cfr_spiel.resolving.search.growing_searcher import GrowingProblems
 from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues
 from ps_cfr_spiel.values import CFRValues, StateValues
 
@@ -39,12 +40,19 @@ def first_steps(policy, player=0):
 def test_with_nothing_left_to_open_kuhn_is_solved(gadget):
   policy = resolving(KUHN, 400, 100, gadget=gadget)
   assert exploitability(policy.game, policy) < 1.5e-3
-  assert all(step.searcher.problems.ends == () for step in policy._steps.values())
+  for step in policy._steps.values():
+    assert isinstance(problems := step.searcher.problems, GrowingProblems) and problems.ends == ()
   assert re.match(r"5 searches in .* of at most 58 histories, with up to 3 public states opened", policy.kept)
 
 
+def histories_of(searcher):
+  origin = history_origin(searcher.subgames.labels)
+  assert origin is not None
+  return origin.histories
+
+
 def paths(step):
-  histories = history_origin(step.searcher.subgames.labels).histories
+  histories = histories_of(step.searcher)
   return [tuple(histories.path(h)) for h in range(len(histories.parent))]
 
 
@@ -91,7 +99,7 @@ def test_exploitability_falls_as_trees_grow(seed):
 def rows_by_path(searcher, player, tables):
   """A table's column at each infostate, by the least history of it."""
   subgame, forest = searcher.problem.subgame, searcher.tree.players[player]
-  blocks, histories = forest.split(tables), history_origin(searcher.subgames.labels).histories
+  blocks, histories = forest.split(tables), histories_of(searcher)
   known = {(d.block, d.row): d for d in searcher.subgames.labels.decisions if d.player == player}
   columns = {}
   for block, (sources, _) in enumerate(subgame.rows[player]):
@@ -136,7 +144,7 @@ def test_a_decision_beyond_the_tree_is_searched_from_the_last_public_state_in_it
   history = [0, 1, 1, 1, 2, 1]  # both call, a card comes, a call: player 1 decides
   step = policy.search(history, 1)
   at = int(np.argmax(step.searcher.subgames.nodes.public == roots[-1]))
-  length = int(history_origin(step.searcher.subgames.labels).histories.depth[at])
+  length = int(histories_of(step.searcher).depth[at])
   assert 3 < length <= len(history)
   assert sum(policy.action_probabilities(state_after(policy.game, history)).values()) == pytest.approx(1)
 

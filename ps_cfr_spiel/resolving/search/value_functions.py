@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
+from numpy.typing import ArrayLike
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_derived, check_option
@@ -223,7 +224,7 @@ class StateValues(ValueFunction):
   of histories is exploitable, however exact they are.
   """
 
-  function: Callable[[list[pyspiel.State]], Sequence[float]]  #: the value to player 0 of each of some states
+  function: Callable[[list[pyspiel.State]], ArrayLike]  #: the value to player 0 of each of some states
 
   @property
   def solves(self) -> bool:
