@@ -1,7 +1,7 @@
 """Table 1 of Kovařík et al. 2021 again: set-up, time and memory of CFR on the river subgame.
 
   taskset -c 0 python -m benchmarks.papers.table1
-  taskset -c 0 python -m benchmarks.papers.table1 --plot docs/growth.png
+  taskset -c 0 python -m benchmarks.papers.table1 --plot docs/theorem4.png
 
 Each row runs in a process of its own; its times are of the processor, so that other work counts
 little. Two solvers work history by history, do so on a smaller deck, and are

@@ -58,7 +58,7 @@ DRIVER = """<script>
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
     const rows = [...document.querySelectorAll("#table tr")];
     seen.push({
-      hash: location.hash, path: texts("#path button"), moves: texts("#moves button"), title: document.title,
+      hash: location.hash, here: document.querySelector("#here").textContent, path: texts("#path button"), moves: texts("#moves button"), title: document.title,
       seats: texts("#seats .card, #seats .who, #seats .bet, #seats strong"),
       map: texts("#drawn text"), felt: texts("#drawn .card"),
       cards: [...document.querySelectorAll("#grid [data-move]:enabled")].map((e) => e.dataset.move),
@@ -467,9 +467,13 @@ def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
     ("link", f"#{here.public_state}"),
     (".cell", kind),
     ("#path button", "Start"),
+    ("link", "#999999"),
+    ("#path button", "Start"),
     *through(line),
   ]
-  linked, chosen, _, *seen = click(policy, steps, tmp_path, served_by=monkeypatch)
+  linked, chosen, start, unknown, after, *seen = click(policy, steps, tmp_path, served_by=monkeypatch)
+  assert "does not have public state #999999" in unknown["here"]
+  assert after["here"] == start["here"] and after["hash"] == start["hash"] == unknown["hash"]
   assert linked["hash"] == seen[-1]["hash"] and chosen["table"] == seen[-1]["table"]
   assert chosen["path"] == seen[-1]["path"]
   assert len(seen[1]["cards"]) == 48
