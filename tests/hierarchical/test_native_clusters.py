@@ -25,6 +25,7 @@ from ps_cfr_spiel.hierarchical import (
   card_game,
   dealt_hands,
   make_abstraction,
+  native_clusters,
 )
 from ps_cfr_spiel.hierarchical.card_draws import deal_hands
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, traverse
@@ -68,14 +69,14 @@ def random_regrets(tree, generator, floor=-np.inf):
 
 
 @pytest.mark.parametrize(
-  ("name", "clustered_round", "rule", "boards", "dtype"),
+  ("name", "clustered_round", "rule", "boards", "batch", "dtype"),
   [
-    (NO_LIMIT, 2, LCFR(), 2, "float64"),
-    (FLOP, 2, RMPlus(), 1, "float64"),
-    (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 1, "float32"),
+    (NO_LIMIT, 2, LCFR(), 2, 5, "float64"),
+    (FLOP, 2, RMPlus(), 1, 5, "float64"),
+    (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 2, 35, "float32"),  # more than a part of 64
   ],
 )
-def test_the_library_samples_as_the_reference(name, clustered_round, rule, boards, dtype):
+def test_the_library_samples_as_the_reference(name, clustered_round, rule, boards, batch, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
   dealt = card_game(pyspiel.load_game(name))
   abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1, clustered_round=clustered_round)
@@ -86,11 +87,33 @@ def test_the_library_samples_as_the_reference(name, clustered_round, rule, board
     regrets = random_regrets(tree, np.random.default_rng(1), rule.floor)
     for each in (ClusterSampling(2, boards), ByJax(2, boards)):
       state = begun(tree, each, regrets, dtype, iteration=5)
-      found.append(hierarchical.run(game, state, 6, sampler=each, rule=rule, batch=5, mesh=mesh).tables)
+      found.append(hierarchical.run(game, state, 6, sampler=each, rule=rule, batch=batch, mesh=mesh).tables)
   ours, theirs = map(jax.tree.leaves, found)
   assert float(np.abs(np.asarray(found[1].clusters.regrets) - regrets).max()) > 0.1
   for x, y in zip(ours, theirs, strict=True):
     np.testing.assert_allclose(x, y, rtol=1e-9, atol={"float64": 1e-11, "float32": 1e-4}[dtype])
+
+
+class OnCores(ClusterSampling):
+  """The sampler, compiled again: the number of threads is part of a program."""
+
+
+def test_threads_share_a_single_cluster(monkeypatch):
+  """Three parts of at most 64 deals: the bits of one thread are those of three."""
+  dealt = card_game(pyspiel.load_game(FLOP))
+  abstraction = make_abstraction(dealt, clusters=1, buckets=4, restarts=1)
+  mesh, tables = hierarchical.all_devices(), []
+  monkeypatch.setattr(native_clusters, "EACH", 1)
+  tree = hierarchical.dealt_tree(dealt, abstraction)
+  game = hierarchical.device_game(tree, "float32", mesh)
+  regrets = random_regrets(tree, np.random.default_rng(1))
+  for sampler, threads in ((ClusterSampling(1, 3), 1), (OnCores(1, 3), 3)):
+    monkeypatch.setattr(native_clusters, "cores", lambda threads=threads: threads)
+    state = begun(tree, sampler, regrets, "float32")
+    after = hierarchical.run(game, state, 3, sampler=sampler, rule=LCFR(), batch=50, mesh=mesh).tables
+    tables.append(jax.tree.leaves(after))
+  for one, three in zip(*tables, strict=True):
+    np.testing.assert_array_equal(one, three)
 
 
 # --- Cards that are found when they are dealt --------------------------------------------------------

@@ -2,8 +2,9 @@
 // arguments and results.
 //
 // cluster_sampling.py is the reference: with the same numbers this deals the same boards and walks the same lines, but
-// only those that a traversal visits. Clusters share nothing, so they are shared out over threads; policies stand still
-// until a cluster's traversals are over, so its increments are written down first.
+// only those that a traversal visits. Clusters share nothing, and policies stand still until a cluster's traversals are
+// over: increments are noted down first. So parts of a cluster's traversals are shared out over threads, and the last to
+// end adds the increments of all in the order of the deals: the bits are those of one thread.
 
 #include "cards.h"
 #include "sampling.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int32_t kChanceLine = 2, kEndLine = 3;  // as in lines.py
 constexpr int kMostRounds = 8;
+constexpr int64_t kPart = 64;  // traversals of a cluster that one thread makes
 constexpr double kPruned = 0.95;  // of the traversals skip actions of very negative regret (Brown and Sandholm 2019)
 
 // `BettingLines`, line by line.
@@ -168,20 +170,72 @@ class Dealer {
   std::unique_ptr<Equities> equities_;
 };
 
-// The traversals of one cluster after the other, on one thread.
+// Numbers for the actions of cells, in the order in which they were noted down.
+template <typename T>
+struct Notes {
+  std::vector<int64_t> cell, count;
+  std::vector<T> numbers;
+
+  T* add(int64_t of, int64_t actions) {
+    cell.push_back(of);
+    count.push_back(actions);
+    numbers.resize(numbers.size() + actions);
+    return &numbers[numbers.size() - actions];
+  }
+  // Takes each to `work(its place in a table, the number)`; actions are `step` apart there.
+  template <typename Work>
+  void each(int64_t step, const Work& work) const {
+    const T* number = numbers.data();
+    for (size_t k = 0; k < cell.size(); ++k) {
+      for (int64_t a = 0; a < count[k]; ++a) work(a * step + cell[k], *number++);
+    }
+  }
+  void clear() {
+    cell.clear();
+    count.clear();
+    numbers.clear();
+  }
+};
+
+// What a part of a cluster's traversals adds to regrets, and to the sum of strategies.
+template <typename T>
+struct Increments {
+  Notes<T> gains, shares;
+};
+
+// Adds the increments of all parts of a cluster, and empties them.
+template <typename T>
+FOR_EACH_PROCESSOR void learn(const Game<T>& game, Increments<T>* parts, int64_t count, T* regrets, T* compensation) {
+  const T each_gain = game.linear / game.deals, each_share = -game.weight / game.deals;
+  const int64_t step = game.clusters * game.cells;
+  const auto all = [&](Notes<T> Increments<T>::*notes, const auto& work) {
+    for (int64_t k = 0; k < count; ++k) (parts[k].*notes).each(step, work);
+  };
+  all(&Increments<T>::gains, [&](int64_t place, T gain) { regrets[place] += gain * each_gain; });
+  if (game.floor > -std::numeric_limits<T>::infinity()) {
+    all(&Increments<T>::gains, [&](int64_t place, T) { regrets[place] = above(regrets[place], game.floor); });
+  }
+  all(&Increments<T>::shares, [&](int64_t place, T share) { compensation[place] += share * each_share; });
+  for (int64_t k = 0; k < count; ++k) {
+    parts[k].gains.clear();
+    parts[k].shares.clear();
+  }
+}
+
+// The traversals of one part of a cluster after the other, on one thread.
 template <typename T>
 class Walker {
  public:
-  Walker(const Game<T>& game, T* regrets, T* compensation, T* values)
-      : game_(game), dealer_(game.cards), regrets_(regrets), compensation_(compensation), values_(values),
-        step_(game.clusters * game.cells),
+  Walker(const Game<T>& game, const T* regrets, T* values)
+      : game_(game), dealer_(game.cards), regrets_(regrets), values_(values), step_(game.clusters * game.cells),
         uniforms_(nullptr, game.cards.later.size() + game.depths + 1, game.deals),
         policies_((game.depths + 1) * game.actions), moves_((game.depths + 1) * game.actions) {}
 
-  FOR_EACH_PROCESSOR void cluster(int64_t k) {
+  FOR_EACH_PROCESSOR void part(int64_t k, int64_t begin, int64_t end, Increments<T>& out) {
     first_ = k * game_.cells;
+    noted_ = &out;
     uniforms_.use(game_.keys + 2 * k);
-    for (int64_t b = 0; b < game_.deals; ++b) {
+    for (int64_t b = begin; b < end; ++b) {
       T* out = values_ + k * game_.roots * game_.deals + b;
       uniforms_.begin(0, b);
       if (!deal(k, b)) {
@@ -195,7 +249,6 @@ class Walker {
         out[s * game_.deals] = game_.visited[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
       }
     }
-    learn();
   }
 
  private:
@@ -216,7 +269,7 @@ class Walker {
     T* p = &policies_[depth * game_.actions];
     regret_matching(regrets_ + cell, step_, line.count, p);
     if (line.actor != game_.traverser) {
-      T* sum = note(shares_, cell, line.count);
+      T* sum = noted_->shares.add(cell, line.count);
       for (int64_t a = 0; a < line.count; ++a) sum[a] = share_ * p[a];
       const T u = uniforms_[game_.cards.later.size() + depth];
       return walk(line.first + sample(line.count, u, [&](int64_t a) { return p[a]; }), depth + 1);
@@ -230,7 +283,7 @@ class Walker {
       }
       mean += p[a] * (moves[a] = walk(line.first + a, depth + 1));
     }
-    T* gain = note(gains_, cell, line.count);
+    T* gain = noted_->gains.add(cell, line.count);
     for (int64_t a = 0; a < line.count; ++a) gain[a] = skipped >> a & 1 ? T(0) : share_ * (moves[a] - mean);
     return mean;
   }
@@ -241,45 +294,14 @@ class Walker {
            game_.lines[child].actor != kEndLine;
   }
 
-  struct Notes {
-    std::vector<int64_t> cell, count;
-    std::vector<T> numbers;
-  };
-  static T* note(Notes& notes, int64_t cell, int64_t count) {
-    notes.cell.push_back(cell);
-    notes.count.push_back(count);
-    notes.numbers.resize(notes.numbers.size() + count);
-    return &notes.numbers[notes.numbers.size() - count];
-  }
-  // Takes each note to `add(number in the table, noted number)`.
-  template <typename Add>
-  void each(const Notes& notes, const Add& add) const {
-    const T* number = notes.numbers.data();
-    for (size_t k = 0; k < notes.cell.size(); ++k) {
-      for (int64_t a = 0; a < notes.count[k]; ++a) add(a * step_ + notes.cell[k], *number++);
-    }
-  }
-  void learn() {
-    const T each_gain = game_.linear / game_.deals, each_share = -game_.weight / game_.deals;
-    each(gains_, [&](int64_t place, T gain) { regrets_[place] += gain * each_gain; });
-    if (game_.floor > -std::numeric_limits<T>::infinity()) {
-      each(gains_, [&](int64_t place, T) { regrets_[place] = above(regrets_[place], game_.floor); });
-    }
-    each(shares_, [&](int64_t place, T share) { compensation_[place] += share * each_share; });
-    for (Notes* notes : {&gains_, &shares_}) {
-      notes->cell.clear();
-      notes->count.clear();
-      notes->numbers.clear();
-    }
-  }
-
   const Game<T>& game_;
   Dealer<T> dealer_;
-  T *regrets_, *compensation_, *values_;
+  const T* regrets_;
+  T* values_;
   const int64_t step_;
   Uniforms<T> uniforms_;
   std::vector<T> policies_, moves_;  // by depth
-  Notes gains_, shares_;
+  Increments<T>* noted_ = nullptr;
   Deal deal_;
   int64_t first_ = 0;
   T share_ = 0;
@@ -359,10 +381,18 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
     cards.deck = deck.get();
   }
   T* values = (**returned.get<ffi::Buffer<type>>(2)).typed_data();
+  const int64_t parts = (game.deals + kPart - 1) / kPart;
+  std::vector<Increments<T>> noted(game.clusters * parts);
+  std::vector<std::atomic<int64_t>> left(game.clusters);
+  for (auto& count : left) count = parts;
   std::atomic<int64_t> next{0};
-  in_threads(std::min(threads, game.clusters), [&](int64_t) {
-    Walker<T> walker(game, tables[0], tables[1], values);
-    for (int64_t k; (k = next++) < game.clusters;) walker.cluster(k);
+  in_threads(std::min(threads, game.clusters * parts), [&](int64_t) {
+    Walker<T> walker(game, tables[0], values);
+    for (int64_t n; (n = next++) < game.clusters * parts;) {
+      const int64_t k = n / parts, begin = n % parts * kPart;
+      walker.part(k, begin, std::min(begin + kPart, game.deals), noted[n]);
+      if (--left[k] == 0) learn(game, &noted[k * parts], parts, tables[0], tables[1]);
+    }
   });
   return ffi::Error::Success();
 }
