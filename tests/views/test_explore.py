@@ -58,7 +58,8 @@ DRIVER = """<script>
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
     const rows = [...document.querySelectorAll("#table tr")];
     seen.push({
-      hash: location.hash, here: document.querySelector("#here").textContent, path: texts("#path button"), moves: texts("#moves button"), title: document.title,
+      hash: location.hash, here: document.querySelector("#here").textContent,
+      path: texts("#path button"), moves: texts("#moves button"), title: document.title,
       seats: texts("#seats .card, #seats .who, #seats .bet, #seats strong"),
       map: texts("#drawn text"), felt: texts("#drawn .card"),
       cards: [...document.querySelectorAll("#grid [data-move]:enabled")].map((e) => e.dataset.move),
