@@ -22,7 +22,8 @@ from ps_cfr_spiel.policy.state_answers import acting_player
 KEPT = 64  # answers for all hands
 KEPT_BOARDS = 16  # answers for all hands on some boards, up to 50 times as large
 
-Key, Value = TypeVar("Key", bound=Hashable), TypeVar("Value")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 #: A probability, or float64[1326], that of each hand of `cards.ALL_HANDS`; or [n, 1326], for n boards.
 Chance = float | np.ndarray
 Answer = Mapping[int, Chance]  # by action
