@@ -57,6 +57,9 @@ def _cut(types: Sequence[int], player: int, tables: Tables) -> list[np.ndarray]:
 
 def fill(array: Shaped[Array, "..."], *sizes: int, value: float = 0) -> Shaped[np.ndarray, "..."]:
   """Fill the array up at the end of its last axes, to these sizes, with one value."""
-  ahead = [(0, 0)] * (array.ndim - len(sizes))
-  missing = [(0, size - has) for size, has in zip(sizes, array.shape[array.ndim - len(sizes) :], strict=True)]
-  return np.pad(array, [*ahead, *missing], constant_values=value)
+  shape = (*array.shape[: array.ndim - len(sizes)], *sizes)
+  if shape == array.shape:
+    return np.array(array)
+  filled = np.full(shape, value, array.dtype)  # quicker than np.pad, of which a search makes thousands
+  filled[tuple(map(slice, array.shape))] = array
+  return filled

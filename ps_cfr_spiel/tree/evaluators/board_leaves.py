@@ -221,4 +221,4 @@ def joined(parts: Sequence[LeafEvaluator]) -> LeafEvaluator:
 def _joined(*arrays: np.ndarray) -> np.ndarray:
   """The arrays one after the other, and zeros at the end of the axes that are shorter than others'."""
   shape = np.max([array.shape[1:] for array in arrays], axis=0).tolist()
-  return np.concatenate([fill(a, *shape) for a in arrays])
+  return np.concatenate([a if [*a.shape[1:]] == shape else fill(a, *shape) for a in arrays])
