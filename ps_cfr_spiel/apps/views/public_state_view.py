@@ -69,10 +69,7 @@ class Spot:
   @functools.cached_property
   def classes(self) -> tuple[tuple[str, ...], ...]:
     """For each type the names in `poker.CLASSES` that fit; () in games other than hold'em."""
-    if not self.board:
-      return ((),) * len(self.types)
-    held = np.array([sorted(cards.parse_cards(name), reverse=True) for name in self.types]).reshape(-1, 2)
-    return tuple(made_hands(cards.parse_cards(self.board), held))
+    return _classes(self.board, self.types) if self.board else ((),) * len(self.types)
 
   @property
   def rare(self) -> str:
@@ -86,6 +83,12 @@ class Spot:
   def find_action(self, text: str) -> int:
     """The index in `actions` of the one that a text means; ValueError if it means none, or several."""
     return read_move(text, Moves(self.actions, self.ids, self.sizes, self.history))
+
+
+@functools.lru_cache(maxsize=128)  # a turn has 49 boards, each met at many spots
+def _classes(board: str, hands: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+  held = np.array([sorted(cards.parse_cards(hand), reverse=True) for hand in hands]).reshape(-1, 2)
+  return tuple(made_hands(cards.parse_cards(board), held))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,20 +172,30 @@ def _to_other(policy: TreePolicy, view: Spot) -> float:
 def _own_worth(policy: TreePolicy, view: Spot) -> SpotWorth:
   """`worth_at`, without the value to the other player."""
   value, best = np.full((2, len(view.ids), len(view.cells)), np.nan)
-  decisions = {number: policy.labels.decisions[number] for number, _ in view.cells}
-  known = {number: (policy.worths.at(d), policy.reach(d).equity) for number, d in decisions.items()}
-  shares = []
-  for column, (number, h) in enumerate(view.cells):
-    worth, equity = known[number]
-    rows = [view.ids.index(action) for action in decisions[number].legal_actions]
-    value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
-    shares.append(None if equity is None else equity[h])
+  equity, showdowns = np.full(len(view.cells), np.nan), True
+  for number, (columns, types) in _by_decision(view.cells).items():
+    decision = policy.labels.decisions[number]
+    worth, share = policy.worths.at(decision), policy.reach(decision).equity
+    place = np.ix_([view.ids.index(action) for action in decision.legal_actions], columns)
+    value[place], best[place] = worth.value[:, types], worth.best[:, types]
+    showdowns = showdowns and share is not None
+    equity[columns] = np.nan if share is None else share[types]
   if view.public_state in policy.left_out:
     states = policy.labels.public_states
     below = [s for s in policy.labels.children[view.public_state] if s in policy.left_out]
     unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
     value[unknown] = best[unknown] = np.nan
-  return SpotWorth(value, best, None if None in shares else np.array(shares, float), np.nan)
+  return SpotWorth(value, best, equity if showdowns else None, np.nan)
+
+
+def _by_decision(cells: Sequence[tuple[int, int]]) -> dict[int, tuple[list[int], list[int]]]:
+  """For each decision of a spot's `cells` their columns there, and their types."""
+  places: dict[int, tuple[list[int], list[int]]] = {}
+  for column, (number, h) in enumerate(cells):
+    columns, types = places.setdefault(number, ([], []))
+    columns.append(column)
+    types.append(h)
+  return places
 
 
 def is_trembled(policy: TreePolicy) -> bool:
@@ -228,9 +241,9 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   ids = sorted(names)
   legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
   tables = {n: policy.table(d) for n, d in decisions.items()}
-  for column, (n, h) in enumerate(cells):
-    rows = [ids.index(action) for action in decisions[n].legal_actions]
-    legal[rows, column], probability[rows, column] = True, tables[n][:, h]
+  for n, (columns, at) in _by_decision(cells).items():
+    place = np.ix_([ids.index(action) for action in decisions[n].legal_actions], columns)
+    legal[place], probability[place] = True, tables[n][:, at]
   reach = {n: policy.reach(d) for n, d in decisions.items()}
   source, player = labels.source, state.player
   if source.deals_types:
