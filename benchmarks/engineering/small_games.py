@@ -138,7 +138,7 @@ def measure(game: str, solver: str) -> dict:
 
 def main() -> None:
   """Prints a table for each game."""
-  options = flags(__doc__, games=list(GAMES), one=[], limit=240.0)
+  options = flags(__doc__, games=list(GAMES), solvers=list(SOLVERS), one=[], limit=240.0)
   if options.one:
     print(json.dumps(measure(*options.one)))
     return
@@ -147,7 +147,7 @@ def main() -> None:
     heads = f"{'set-up':>11}{'compile':>11}{'iteration':>12}{'processor':>12}{'memory':>9}   {'to 1e-3':>10}"
     print(f"\n{game}\n{'':18}{heads}")
     base = None
-    for solver in SOLVERS:
+    for solver in options.solvers:
       if solver in NEEDS and importlib.util.find_spec(NEEDS[solver]) is None:
         print(f"{solver:18} not installed (pip install {NEEDS[solver]})")
         continue

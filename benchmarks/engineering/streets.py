@@ -79,7 +79,8 @@ def main() -> None:
   print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
   print(f"{resident() - bare:,.0f} MB over the runtime")
   if options.peer:
-    words = ("--target", str(options.target), "--every", str(options.every), "--bits", str(options.bits))
+    shared = {name: str(getattr(options, name)) for name in ("target", "most", "every", "bits")}
+    words = (word for name, value in shared.items() for word in (f"--{name}", value))
     print("peer:", *peer_lines(options.peer, game.get_parameters(), *words)[-6:], sep="\n  ")
 
 
