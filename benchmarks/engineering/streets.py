@@ -79,7 +79,7 @@ def main() -> None:
   print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
   print(f"{resident() - bare:,.0f} MB over the runtime")
   if options.peer:
-    shared = {name: str(getattr(options, name)) for name in ("target", "most", "every", "bits")}
+    shared = {name: str(vars(options)[name]) for name in ("target", "most", "every", "bits")}
     words = (word for name, value in shared.items() for word in (f"--{name}", value))
     print("peer:", *peer_lines(options.peer, game.get_parameters(), *words)[-6:], sep="\n  ")
 

@@ -5,40 +5,6 @@ policies, `table_play` seats a person; `sampling_runs` measures many runs at onc
 `comparison` sets this package's solvers beside OpenSpiel's.
 """
 
-from ps_cfr_spiel.evaluation import comparison, match_play, table_play
-from ps_cfr_spiel.evaluation.exploitability import SolvedGame, evaluate_policy, exploitability, solved
-from ps_cfr_spiel.evaluation.judgement import (
-  ITERATIONS,
-  Judged,
-  Judgement,
-  Mistake,
-  MoveValue,
-  Referee,
-  judge,
-  read_game,
-  read_games,
-)
-from ps_cfr_spiel.evaluation.local_best_response import (
-  LocalBestResponse,
-  LocalBestResponsePolicy,
-  local_best_response,
-)
-from ps_cfr_spiel.evaluation.local_regrets import RARE, LocalRegrets, Losses, local_regrets
-from ps_cfr_spiel.evaluation.match_play import (
-  BOTS,
-  HABITS,
-  POKER,
-  Habit,
-  Player,
-  bots_for,
-  each_game,
-  own_bots,
-  search_response,
-)
-from ps_cfr_spiel.evaluation.match_results import MatchEstimate, MatchResult, Played, Score, evaluate_match
-from ps_cfr_spiel.evaluation.points import (
-  Point,
-  is_round,
-  next_measurement,
-)
-from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

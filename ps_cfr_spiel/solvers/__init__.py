@@ -10,26 +10,6 @@ reads policies from files;
 and `particle_bot` is a bot that searches.
 """
 
-from ps_cfr_spiel.solvers.agents.cfr_d import CFRD
-from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
-from ps_cfr_spiel.solvers.agents.holdem_policy import HoldemPolicy
-from ps_cfr_spiel.solvers.agents.monte_carlo_resolving import MonteCarloResolving
-from ps_cfr_spiel.solvers.agents.on_demand_resolving import OnDemandResolving
-from ps_cfr_spiel.solvers.agents.online_outcome_sampling import OnlineOutcomeSampling
-from ps_cfr_spiel.solvers.agents.particle_bot import ParticleBot
-from ps_cfr_spiel.solvers.agents.search_policy import PolicyBot, SearchPolicy
-from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
-from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
-from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
-from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
-from ps_cfr_spiel.solvers.keyed_mccfr import KeyedMCCFRSolver
-from ps_cfr_spiel.solvers.keyed_solver import KeyedExternalSolver, KeyedSolver
-from ps_cfr_spiel.solvers.ps_cfr import MemoryNeeds, PSCFRSolver
-from ps_cfr_spiel.solvers.sampling import (
-  ExternalSamplingSolver,
-  OutcomeSamplingSolver,
-  SamplingSolver,
-  VRMCCFRSolver,
-)
-from ps_cfr_spiel.solvers.saved_policies import load_policy, pretrained_policy
-from ps_cfr_spiel.solvers.solver import Solver, load_solver
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

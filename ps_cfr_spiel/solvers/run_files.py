@@ -5,6 +5,8 @@ reads it.
 """
 
 import abc
+import importlib
+import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -162,8 +164,8 @@ class Resumable(abc.ABC):
   @classmethod
   def kind_in(cls, file: storage.Stored) -> type[Self]:
     """The class of the solver in a file, this one or one below it; ValueError for any other file."""
-    kinds = {kind.__name__: kind for kind in _with_subclasses(cls)}
-    kind = kinds.get(file.header["solver"]) if file.header["kind"] == "run" else None
+    is_run = file.header["kind"] == "run"
+    kind = cls._kinds(file.header["solver"]).get(file.header["solver"]) if is_run else None
     if kind is None:
       raise ValueError(f"{file.path} holds {file.content}, not a {cls.__name__}.")
     return kind
@@ -171,7 +173,16 @@ class Resumable(abc.ABC):
   @classmethod
   def kind_for(cls, options: type[Options]) -> type[Self]:
     """The class of solver that takes these options."""
-    return next(kind for kind in _with_subclasses(cls) if vars(kind).get("options_type") is options)
+    kinds = cls._kinds(f"{options.__name__.removesuffix('Options')}Solver").values()
+    return next(kind for kind in kinds if vars(kind).get("options_type") is options)
+
+  @classmethod
+  def _kinds(cls, name: str) -> dict[str, type[Self]]:
+    """By name, the class and all that are imported below it, among them the package's solver of a name."""
+    solvers = importlib.import_module("ps_cfr_spiel.solvers")
+    if name in solvers.__all__:  # imported on first use
+      operator.attrgetter(name)(solvers)
+    return {kind.__name__: kind for kind in _with_subclasses(cls)}
 
   def _obstacle(self) -> str | None:
     """The reason why no run can have this state, beyond what its numbers alone show."""

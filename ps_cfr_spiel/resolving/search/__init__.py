@@ -8,21 +8,6 @@ simulations lead, each searched by `growing_searcher`. `sampled_searcher` sample
 evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
 
-from ps_cfr_spiel.resolving.search.growing_searcher import GrowingSearcher, carried_state
-from ps_cfr_spiel.resolving.search.growing_searches import GrowingSearches
-from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead, by_row, stops_ahead
-from ps_cfr_spiel.resolving.search.promises import Search, best_responses
-from ps_cfr_spiel.resolving.search.sampled_searcher import SampledSearcher
-from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried, column
-from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
-from ps_cfr_spiel.resolving.search.trunk_searcher import TrunkSearches, ValuesApart, asked_ranges
-from ps_cfr_spiel.resolving.search.value_functions import (
-  BoundCFR,
-  BoundStateValues,
-  BoundStrategies,
-  CFRValues,
-  FrozenValues,
-  SolvedValues,
-  StateValues,
-  ValueFunction,
-)
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -52,6 +52,8 @@ class Run:
   def abstraction(self) -> ps.abstractions.Abstraction | None:
     """The present sets of infostates that play alike, or None."""
     abstraction = self.solver.abstraction
+    if abstraction is None:
+      return None  # so that a plain run does not import abstractions
     return abstraction if isinstance(abstraction, ps.abstractions.Abstraction) else None
 
   @property
