@@ -26,7 +26,6 @@ if packages := os.environ.get("CHECKED_SHAPES"):  # see test_shapes_of_arrays
 
   shape_checks.install(packages.split())
 
-import contexts
 import durations
 import jax
 import lowering_contexts
@@ -38,7 +37,6 @@ from jax._src import compiler
 KEY = jax.make_user_context() if hasattr(jax, "make_user_context") else None
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
-contexts.share()
 
 lowering_contexts.share()
 
