@@ -37,9 +37,11 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     '"liars_dice"': '"kuhn_poker"',
   },
   "learned_values": {
+    '"leduc_poker"': '"kuhn_poker"',
     "draws=300": "draws=20",
     "steps=1500": "steps=50",
     "(10, 30, 100, 300, 1000)": "(3,)",
+    '  "pretrained": pretrained(game),\n': "",  # of Leduc; docs/value_functions.md has it
     '  "10 iterations of CFR": ps_cfr_spiel.values.CFRValues(10),\n': "",
   },
   "quickstart": {"curve(solver, 500)": "curve(solver, 30)", "run(100)": "run(10)"},

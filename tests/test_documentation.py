@@ -58,6 +58,7 @@ SHORTER = {  # long runs of blocks, and larger games: what they do is the same
   },
   "batches.md": {
     "iterations=50, values": "iterations=2, values",
+    '"Ks7d2c", "pot": 100, ': '"Ks7d2c", "pot": 100, "ranges": "AA;QQ", ',
     "--target=0.1%": "--target=20%",
     "0.75 a": "a",
   },
@@ -67,10 +68,10 @@ SHORTER = {  # long runs of blocks, and larger games: what they do is the same
   "matches.md": {"--hands=10": "--hands=2", ", 200, mirrored": ", 20, mirrored"},
   "quickstart.md": {"--iterations=200": "--iterations=20", "run(300": "run(30"},
   "rl.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
-  "rivers.md": {  # hands of few ranks: each number of hands that a turn leaves compiles anew
+  "rivers.md": {  # single hands: each number of hands that a turn leaves compiles anew
     "--target=2%": "--target=40%",
     "--board='Ks 7s 2d'": "--board='Ks 7s 2s'",
-    "'AA, KQs; TT, AQ'": "'99; 88'",
+    "'AA, KQs; TT, AQ'": "'9h9d; 8h8d'",
   },
   "value_functions.md": {
     "--turns=3 ": "--turns=1 --draws=10 --steps=20 --iterations=10 ",

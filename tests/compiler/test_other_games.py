@@ -19,8 +19,11 @@ GENERAL_SUM = (
   "sheriff(item_penalty=1.0,max_bribe=1,max_items=1,num_rounds=1)",
   "bargaining(max_turns=2,max_num_instances=1)",
 )
-LEDUC_3 = "leduc_poker(players=3,suit_isomorphism=True)"
-MORE_PLAYERS = ("kuhn_poker(players=3)", LEDUC_3, "goofspiel(players=3,num_cards=3,points_order=descending)")
+TWO_ROUNDS = (
+  "universal_poker(betting=limit,numPlayers=3,numRounds=2,blind=1 1 1,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=1 1,numSuits=2,numRanks=2,numHoleCards=1,numBoardCards=0 1,stack=20 20 20)"
+)
+MORE_PLAYERS = ("kuhn_poker(players=3)", TWO_ROUNDS, "goofspiel(players=3,num_cards=3,points_order=descending)")
 FORGETFUL = (
   PERFECT,
   "oshi_zumo(coins=3,size=1,horizon=3)",
@@ -71,7 +74,7 @@ def test_iterates_equal_openspiels(name, rule, reference):
   given = pyspiel.load_game(name)
   turns = pyspiel.load_game_as_turn_based(name) if given.get_type().dynamics == SIMULTANEOUS else given
   ours, theirs = PSCFRSolver(given, rule, dtype="float64"), reference(turns)
-  for _ in range(2 if name == LEDUC_3 else 7):
+  for _ in range(7):
     ours.evaluate_and_update_policy()
     theirs.evaluate_and_update_policy()
   mine = ours.average_policy().to_pyspiel()  # of all iterates

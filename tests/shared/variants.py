@@ -11,7 +11,7 @@ CARDS_LEFT_OVER = "cheat(ranks=3,suits=2,hand_size=2,max_discard=1,max_turns=2,f
 GLASSES = "glasses(edges=0-1 1-2 2-3,start=3:0,turns=2)"
 GRAPH_PURSUIT = "graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=2,turns=2)"
 PARAMETRIC_POKER = "parametric_poker(ranks=2,copies=2)"
-RIVER = "river_subgame(ranges=AsKd QQ;TT 87s)"
+RIVER = "river_subgame(ranges=AsKd QsQh;TsTh 8h7h)"
 WEIGHTED_RIVER = "river_subgame(ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25 6c2h,stack=900)"
 
 ENUMERATED = {
@@ -45,7 +45,7 @@ ENUMERATED = {
     "tiny ranges": RIVER,
     "weighted ranges that block each other": WEIGHTED_RIVER,
     "rich bets": "river_subgame(ranges=AsKd 6h2d;QdQc,stack=800,bets=0.25 0.5 1 2.5 a)",
-    "fewer sizes later": "river_subgame(ranges=AsKs 66;QQ,bets=0.5 1 a;1 a;a)",
+    "fewer sizes later": "river_subgame(ranges=AsKs 6s6h;QsQh,bets=0.5 1 a;1 a;a)",
     "sizes of each player": "river_subgame(ranges=AsKs 66;QQ,stack=1200,bets=x;0.5 a | 0.33 1;x)",
     "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
     "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
@@ -76,7 +76,7 @@ SAMPLED = {
     "other sizes": "holdem(stack=1000,bets=300c 2e 1/3; 3x a / e)",
   },
   "holdem_subgame": {
-    "turn": "holdem_subgame(stack=1000)",
+    "turn": "holdem_subgame(stack=1000,ranges=TT+ AQs+;99+ KQs)",
     "flop": "holdem_subgame(board=QsJh2h,bets=0.5 a / 1 a;a / fcpa,ranges=TT+ AQs+;99+ KQs)",
     "river": "holdem_subgame(board=9s7c5s4h3c,ranges=AsKd QQ;TT 87s)",
     "weighted ranges": "holdem_subgame(stack=900,ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25)",
