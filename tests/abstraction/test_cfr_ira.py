@@ -18,6 +18,10 @@ from ps_cfr_spiel.tree import action_values, max_actions, sequence_reach, sequen
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
+TWO_ROUNDS = pyspiel.load_game(
+  "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=1 1,numSuits=2,numRanks=2,numHoleCards=1,numBoardCards=0 1)"
+)
 
 
 def own_paths(game):
@@ -114,7 +118,7 @@ def played(tree, strategies, *, player):
     (KUHN, {}),
     (KUHN, {"bound": 4, "heuristic": 0}),
     (random_game(3), {"bound": 3, "heuristic": 4}),
-    (LEDUC, {}),
+    (TWO_ROUNDS, {}),
   ],
 )
 def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):

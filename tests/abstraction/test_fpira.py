@@ -16,7 +16,10 @@ from ps_cfr_spiel.tree import evaluate, sequence_reach
 
 KUHN = pyspiel.load_game("kuhn_poker")
 PARAMETRIC = pyspiel.load_game("parametric_poker(bets=1,raises=1,max_raises=1)")
-LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
+TWO_ROUNDS = pyspiel.load_game(
+  "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=1 1,numSuits=2,numRanks=2,numHoleCards=1,numBoardCards=0 1)"
+)
 GOOFSPIEL = pyspiel.load_game(
   "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending,"
   "returns_type=point_difference))"
@@ -58,7 +61,7 @@ t "" 8 "" { 0 0 }
 
 
 @pytest.mark.parametrize(
-  ("game", "iterations"), [(KUHN, 15), (LEDUC, 5), (GOOFSPIEL, 10), (EXAMPLE, 10), (random_game(3), 10)]
+  ("game", "iterations"), [(KUHN, 15), (TWO_ROUNDS, 5), (GOOFSPIEL, 10), (EXAMPLE, 10), (random_game(3), 10)]
 )
 def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
   plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")

@@ -23,7 +23,11 @@ TWO_ROUNDS = (
   "universal_poker(betting=limit,numPlayers=3,numRounds=2,blind=1 1 1,raiseSize=2 4,firstPlayer=1 1,"
   "maxRaises=1 1,numSuits=2,numRanks=2,numHoleCards=1,numBoardCards=0 1,stack=20 20 20)"
 )
-MORE_PLAYERS = ("kuhn_poker(players=3)", TWO_ROUNDS, "goofspiel(players=3,num_cards=3,points_order=descending)")
+MORE_PLAYERS = (
+  "kuhn_poker(players=3)",
+  TWO_ROUNDS,
+  "goofspiel(players=3,num_cards=3,points_order=descending)",
+)
 FORGETFUL = (
   PERFECT,
   "oshi_zumo(coins=3,size=1,horizon=3)",

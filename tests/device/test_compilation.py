@@ -31,6 +31,7 @@ pytestmark = pytest.mark.usefixtures("optimized")
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 FEW_BETS = RIVER.replace("stack=500,", "stack=500,bets=a,")
 LATE = Shape(3, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=7)  # a game whose chance moves come late
+SHALLOW = Shape(2, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=58)  # chance or a player moves second
 
 
 def load(game):
@@ -66,7 +67,7 @@ def check(optimized):
   "sampler, game",
   [
     (OutcomeSampling(LearnedBaseline()), LATE),
-    (ExternalSampling(), LATE),
+    (ExternalSampling(), SHALLOW),  # a traversal is a program for each operation of each move
     (PublicSampling(LearnedBaseline()), FEW_BETS),
   ],
   ids=["learned", "external", "public"],
