@@ -45,7 +45,7 @@ from ps_cfr_spiel.resolving.subgames import (
   with_beyond,
   with_ranges,
 )
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.tree import Array, tables_of
 
 SURVEYED = 30  # ways down the game, of each player, before the first game
 KEPT = 3_000  # public states whose trees are kept, at most
@@ -302,13 +302,16 @@ def _searched(bound: BoundCFR, ranges: Ranges, drawn: Drawn) -> tuple[tuple[Arra
     values = bound.of_strategies(tree, cfr.average_strategy(tree, state))
     if not isinstance(bound.tree.leaves, FrontierLeaves):
       return values, (jnp.zeros((0, 1)), jnp.zeros((0, 1)))
-    keys = iter(jax.random.split(jax.random.key(drawn.seed), sum(map(len, strategies))))
-
-    def mixed(block: Array) -> Array:
-      noise = jax.random.uniform(next(keys), block.shape[1:], block.dtype, 1e-6) ** 2
-      return (1 - drawn.share) * block[drawn.part] + drawn.share * noise / noise.sum(0, keepdims=True)
-
-    played = [tuple(mixed(block) for block in blocks) for blocks in strategies]
+    keys, played = jax.random.split(jax.random.key(drawn.seed)), []
+    for key, forest, blocks in zip(keys, tree.players, strategies, strict=True):
+      shape = sum(actions * rows for actions, rows, _ in forest.block_shapes), forest.types
+      # One draw for all blocks: the code of each would take seconds to compile.
+      noise = tables_of(jax.random.uniform(key, shape, ranges[0].dtype, 1e-6) ** 2, forest.block_shapes)
+      mixed = zip(blocks, noise, strict=True)
+      share = drawn.share
+      played.append(
+        tuple((1 - share) * x[drawn.part] + share * n / n.sum(0, keepdims=True) for x, n in mixed)
+      )
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
     return values, asked_ranges(asked, played)
 

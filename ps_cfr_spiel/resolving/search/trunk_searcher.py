@@ -30,7 +30,7 @@ from ps_cfr_spiel.resolving.subgames import (
   Subgames,
   with_beyond,
 )
-from ps_cfr_spiel.tree import Array, PublicTree, sequence_reach
+from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,8 +181,10 @@ def asked_ranges(tree: PublicTree, strategies: Sequence[cfr.Blocks]) -> tuple[Ar
 
   The value function of the tree's leaves is `EchoedRanges()`.
   """
-  played = zip(tree.players, strategies, strict=True)
-  reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
+  passes = [
+    (PlayerPasses.of(forest), forest.join(of)) for forest, of in zip(tree.players, strategies, strict=True)
+  ]
+  reach = [each.leaves(each.down(tables)) for each, tables in passes]
   return tuple(tree.leaves.recorded(i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))
 
 

@@ -31,7 +31,7 @@ from ps_cfr_spiel.resolving.subgames import (
   Subgames,
   with_ranges,
 )
-from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
+from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree, best_response_values
 
 VALUES = ("average", "best-response")
 
@@ -132,7 +132,7 @@ class BoundCFR(BoundValues):
   values: str = dataclasses.field(metadata={"static": True})  #: see `CFRValues`
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    return self._of(player, *self._solve(ranges))
+    return self._of((player,), *self._solve(ranges))[0]
 
   def both(self, ranges: Ranges) -> tuple[Array, Array]:
     """The values of both players, from one solve."""
@@ -140,7 +140,8 @@ class BoundCFR(BoundValues):
 
   def of_strategies(self, tree: PublicTree, average: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
     """The values of both players at the roots under some strategies, in the tree with ranges."""
-    return self._of(0, tree, average), self._of(1, tree, average)
+    first, second = self._of((0, 1), tree, average)
+    return first, second
 
   def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[cfr.Blocks]]:
     """The tree with the ranges at its roots, and both players' average strategies."""
@@ -150,12 +151,17 @@ class BoundCFR(BoundValues):
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
     return tree, cfr.average_strategy(tree, state)
 
-  def _of(self, player: int, tree: PublicTree, average: Sequence[Sequence[Array]]) -> Array:
-    """A player's values at the roots under the averages; see `CFRValues.values`."""
-    if self.values == "best-response":
-      return best_response_values(tree, player, average[1 - player])[1]
-    reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
-    return action_values(tree, player, average[player], reach)[1]
+  def _of(self, players: Sequence[int], tree: PublicTree, average: Sequence[Sequence[Array]]) -> list[Array]:
+    """The values of some players at the roots under the averages; see `CFRValues.values`."""
+    passes, best = [PlayerPasses.of(forest) for forest in tree.players], self.values == "best-response"
+    tables = [forest.join(blocks) for forest, blocks in zip(tree.players, average, strict=True)]
+    reach = [each.leaves(each.down(of_player)) for each, of_player in zip(passes, tables, strict=True)]
+
+    def at_roots(i: int) -> Array:
+      own = (None, None) if best else (tables[i], reach[i])
+      return passes[i].up(own[0], tree.leaves(i, reach[1 - i], own[1]))[1]
+
+    return [*map(at_roots, players)]
 
 
 @dataclasses.dataclass(frozen=True)
