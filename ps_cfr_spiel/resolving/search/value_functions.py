@@ -153,13 +153,14 @@ class BoundCFR(BoundValues):
 
   def _of(self, players: Sequence[int], tree: PublicTree, average: Sequence[Sequence[Array]]) -> list[Array]:
     """The values of some players at the roots under the averages; see `CFRValues.values`."""
-    passes, best = [PlayerPasses.of(forest) for forest in tree.players], self.values == "best-response"
+    passes = [PlayerPasses.of(forest) for forest in tree.players]
     tables = [forest.join(blocks) for forest, blocks in zip(tree.players, average, strict=True)]
     reach = [each.leaves(each.down(of_player)) for each, of_player in zip(passes, tables, strict=True)]
 
     def at_roots(i: int) -> Array:
-      own = (None, None) if best else (tables[i], reach[i])
-      return passes[i].up(own[0], tree.leaves(i, reach[1 - i], own[1]))[1]
+      if self.values == "best-response":
+        return passes[i].up(None, tree.leaves(i, reach[1 - i]))[1]
+      return passes[i].up(tables[i], tree.leaves(i, reach[1 - i], reach[i]))[1]
 
     return [*map(at_roots, players)]
 
