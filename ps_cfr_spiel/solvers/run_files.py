@@ -178,7 +178,7 @@ class Resumable(abc.ABC):
 
   @classmethod
   def _kinds(cls, name: str) -> dict[str, type[Self]]:
-    """By name, the class and all that are imported below it, among them the package's solver of a name."""
+    """The class and all that are imported below it, by name: the package's solver of a name among them."""
     solvers = importlib.import_module("ps_cfr_spiel.solvers")
     if name in solvers.__all__:  # imported on first use
       operator.attrgetter(name)(solvers)
