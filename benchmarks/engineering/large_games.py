@@ -2,6 +2,7 @@
 
   python -m benchmarks.engineering.large_games
   python -m benchmarks.engineering.large_games --games "goofspiel 7" --ways threads --seconds=1200
+  python -m benchmarks.engineering.large_games --games growth --ways threads --rule nrm+
 
 A row for each game and way to enumerate it, in a process of its own. "enumeration" and "set-up" (of the
 solver) are seconds of processor, which a busy machine lengthens less than wall time; bytes are the most
@@ -56,6 +57,14 @@ GAMES = {
   "royal hold'em": ROYAL,
 }
 SMALL = list(GAMES)[:3]
+GROWTH = [  # `--games growth`: two families of which members differ in size alone
+  "liar's dice",
+  "goofspiel 6",
+  "liar's dice, 7 sides",
+  "liar's dice, 2 dice x 4 sides",
+  "liar's dice, 2 dice x 5 sides",
+  "goofspiel 7",
+]
 PUBLISHED = """
 Published, on other machines: NoRegret (Kim and Sandholm 2026; CFR, its GPU): liar's dice 13.5 ms, goofspiel 6
 12.5 ms, goofspiel 7 16.3 ms after 525 s of set-up, battleship 3x2 with ships 2 2 24 ms, royal Rhode Island
@@ -180,7 +189,7 @@ def main() -> None:
   print(f"\n{'':34}" + "".join(f"{head:>12}" for head in heads))
   given = [f"--{name}={getattr(values, name)}" for name in ("rule", "threads", "seconds", "target")]
   last = []  # of each game, the row of its last way
-  for name in values.games:
+  for name in GROWTH if values.games == ["growth"] else values.games:
     for way in values.ways:
       row = in_process(__spec__.name, *given, "--one", name, way)
       times = (row[key] for key in ("enumeration", "wall", "setup", "setup_wall"))
