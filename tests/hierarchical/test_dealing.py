@@ -361,8 +361,13 @@ def test_board_by_board_values_are_the_walked_trees(name, clustered_round, makin
     np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
     values.append(walked.value)
   assert value_against(*policies) == pytest.approx((values[0] - values[1]) / 2)
-  walked = evaluate_policy(game, policies[1], tree=whole)
-  assert exact_values(policies[1]).value == pytest.approx(walked.value)
+
+
+def test_exact_values_of_a_policy_are_the_walked_trees():
+  game, dealt = compiled(LEDUC)
+  abstraction = make_abstraction(dealt, clusters=2, buckets="lossless")
+  policy = KeyedPolicy(ClusteredGame(dealt, abstraction), random_tables(dealt, abstraction, 1), {})
+  assert exact_values(policy).value == pytest.approx(evaluate_policy(game, policy).value)
 
 
 @pytest.mark.skipif(bool(why_unavailable()), reason="no native library")

@@ -10,7 +10,6 @@ import numpy as np
 import pyspiel
 import pytest
 from cuts import TURN
-from dealt_games import poker
 from trajectories import RIVER
 
 from ps_cfr_spiel import solvers
@@ -58,13 +57,11 @@ class Row(NamedTuple):
 
 BATCH = {"batch": 16, "seed": 3}
 LOCKED = "river_subgame(pot=10,stack=20,bets=a,ranges=AA;QQ)"
-LATER = poker(3, 2, 1, "0 1 1", raises=1)
 DCFR = {"rule": "dcfr", "alternating": False, "averaging_delay": 2, "dtype": "float64"}
 PUBLIC = {"trajectories": "public", **BATCH}
 HALF = {"sampler": OutcomeSampling(ZeroBaseline(), 0.5), "rule": "rm+"}
 CORRECTED = {"estimate": "corrected", "exploration": 0.4, "cells": 24}
 CLUSTERS = {"clusters": np.array([2, 0, 1]), "buckets": "lossless", "batch": 8, "seed": 3}
-CLUSTERS_LATER = {"clusters": 3, "buckets": "lossless", "batch": 4, "clustered_round": 2}
 ROWS = {
   "PS-CFR": Row(solvers.PSCFRSolver, KUHN, {}, 1000, 1e-3),
   "PS-CFR, other options": Row(solvers.PSCFRSolver, KUHN, DCFR, 1000, 0.02),
@@ -93,8 +90,7 @@ ROWS = {
   "played": Row(solvers.KeyedMCCFRSolver, KUHN, CORRECTED),
   "played in C++": Row(solvers.KeyedMCCFRSolver, CHEAT, {"batch": 64}, 400, 0.25),
   "traversed in C++": Row(solvers.KeyedExternalSolver, CHEAT, {"batch": 20}, 300, 0.002),
-  "hierarchical": Row(solvers.HierarchicalMCCFRSolver, LEDUC, CLUSTERS, 3000, 0.1),
-  "hierarchical, of a later round": Row(solvers.HierarchicalMCCFRSolver, LATER, CLUSTERS_LATER),
+  "hierarchical": Row(solvers.HierarchicalMCCFRSolver, LEDUC, CLUSTERS),
 }
 NEEDS_THE_LIBRARY = ("played in C++", "traversed in C++")
 

@@ -191,14 +191,18 @@ def test_policies_of_different_games_are_not_compared():
 
 
 def test_boards_of_a_later_round_are_clustered(tmp_path):
-  """And a policy that is read from a file knows where."""
+  """A run that is read from a file goes on to the same bits, and a policy knows where they are."""
   game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
   solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, clustered_round=2)
   before = solver.exploitability()
   solver.run(300)
   assert solver.exploitability() < before / 2
   solver.save(tmp_path / "run.safetensors")
-  assert HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors").abstraction.clustered_round == 2
+  again = HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors")
+  assert again.abstraction.clustered_round == 2
+  for run in (solver, again):
+    run.run(20)
+  same(solver, again)
   policy = load_policy(tmp_path / "run.safetensors")
   state, clusters = game.new_initial_state(), []
   for action in (0, 3, 1, 1, 4, 1, 1, 2):

@@ -190,7 +190,7 @@ def test_flops_are_solved_with_values_of_turns():
   row = search.row(line)[:, np.searchsorted(found.hands[1], h)]
   odds = agent.probabilities(state)
   assert sorted(odds) == [1, 900, 1000] and list(odds.values()) == pytest.approx(row.tolist())
-  for line in (("Bet 137",), ("Check", "Bet 137", "Raise to 400"), ("Bet 137", "Call", "4h", "Check")):
+  for line in (("Bet 137",), ("Bet 137", "Call", "4h", "Check")):
     odds = agent.probabilities(play(game, *moves, *line))
     assert sum(odds.values()) == pytest.approx(1)
   with pytest.raises(ValueError, match="values must be of turns"):
@@ -554,7 +554,7 @@ def test_searches_before_the_flop_by_a_network(monkeypatch):
   """
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   monkeypatch.setattr(flop_leaves, "FLOPS", 2)
-  monkeypatch.setattr(flop_leaves, "BOARDS", 256)
+  monkeypatch.setattr(flop_leaves, "BOARDS", 32)
   flop_leaves._tables.cache_clear()
   values = [NetworkValues.untrained(no_boards(size), 0, 8, 1) for size in (3, 4)]
   policy = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=2, values=values)
@@ -567,7 +567,7 @@ def test_searches_before_the_flop_by_a_network(monkeypatch):
   ranges = np.random.default_rng(0).random((2, 169)) @ np.sign(leaves.mean).T
   (end,) = leaves.left
   reach[:, end] = ranges
-  found = np.asarray(leaves.betting(tuple(reach.astype(np.float32)))[0][end]) @ leaves.mean
+  found = np.asarray(jax.jit(leaves.betting)(tuple(reach.astype(np.float32)))[0][end]) @ leaves.mean
   monkeypatch.setattr(board_features, "net_wins_on", lambda _, hands: np.zeros((len(hands),) * 2))
   flops, share = flop_leaves.drawn_flops(2)
   expected = np.zeros(1326)

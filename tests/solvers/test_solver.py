@@ -21,8 +21,8 @@ from ps_cfr_spiel.rules import RM, RULES, RMPlus
 from ps_cfr_spiel.solvers import exact
 from ps_cfr_spiel.solvers import solver as base
 
-# A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
-REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"
+# Some combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
+REDUCED = "river_subgame(stack=700,ranges=QdQh:0.5 8h7h A9s:0.25 2d2h;TdTh:0.7 6d6h 8d7d:2 8h7h AhKd)"
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -63,9 +63,9 @@ def test_simultaneous_iterates_equal_openspiels(reduced):
   for _ in range(5):
     ours.evaluate_and_update_policy()
     theirs.evaluate_and_update_policy()
-  other = theirs.average_policy()
+  other, policy = theirs.average_policy(), ours.average_policy()
   for infostate, row in other.state_lookup.items():
-    for action, probability in ours.average_policy().at(int(infostate[1]), infostate).items():
+    for action, probability in policy.at(int(infostate[1]), infostate).items():
       assert abs(probability - other.action_probability_array[row][action]) < 1e-9
 
 

@@ -118,7 +118,7 @@ def test_promises_are_kept_at_every_public_state(name, player, gadget, quality):
     assert gap < 0.02 * max(game.utility) * (1 if gadget == "cfr-d" else len(states))
 
 
-SMALL = ["kuhn_poker", RIVER, SKEWED, PENNIES, "3", "6", "11"]
+SMALL = ["kuhn_poker", RIVER, SKEWED, PENNIES, "3", "11"]
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -256,9 +256,7 @@ def test_the_blocks_of_a_gadget_come_before_those_of_the_subgame(name, gadget):
     assert np.concatenate(reached[: len(expected)]) == pytest.approx(np.concatenate(expected))
 
 
-@pytest.mark.parametrize(
-  ("name", "gadget"), [("kuhn_poker", "unsafe"), (RIVER, "unsafe"), (RIVER, "cfr-d"), (CHASE, "cfr-d")]
-)
+@pytest.mark.parametrize(("name", "gadget"), [("kuhn_poker", "unsafe"), (RIVER, "cfr-d"), (CHASE, "cfr-d")])
 def test_many_roots_at_once(name, gadget):
   """One run for all public states of a level plays as if each had been solved alone, in any shape."""
   game, subgames = load(name)
@@ -277,7 +275,7 @@ def test_many_roots_at_once(name, gadget):
       np.testing.assert_allclose(a, b, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
+@pytest.mark.parametrize("name", [RIVER, CHASE])
 def test_margins_of_many_roots_at_once(name):
   """They add up: padding is a choice in the max-margin gadget, but one that nobody makes."""
   game, subgames = load(name)
