@@ -10,7 +10,7 @@ from ps_cfr_spiel.matches import CFRD, OnDemandResolving
 from ps_cfr_spiel.resolving.search import trunk_searcher
 from ps_cfr_spiel.values import CFRValues
 
-LIARS_DICE = "liars_dice(numdice=1,dice_sides=3)"
+LIARS_DICE = "liars_dice(numdice=1,dice_sides=2)"
 RULES = {"rule": "rm+", "dtype": "float64", "lookahead": 1}
 
 
@@ -26,7 +26,7 @@ def first_answers(policy):
 
 
 @pytest.mark.parametrize(
-  "name, iterations, tremble", [("kuhn_poker", 6, 0.0), ("kuhn_poker", 6, 1.0), (LIARS_DICE, 2, 0.0)]
+  "name, iterations, tremble", [("kuhn_poker", 6, 1.0), (LIARS_DICE, 2, 0.0)]
 )  # then regrets tie
 def test_values_apart_are_those_of_all_at_once(name, iterations, tremble):
   game = pyspiel.load_game(name)

@@ -1,5 +1,6 @@
 """Searches by samples: the sampled game is the gadget's, and play comes near equilibrium."""
 
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
@@ -7,6 +8,7 @@ from open_spiel.python import policy
 from open_spiel.python.algorithms import exploitability
 
 from ps_cfr_spiel import ContinualResolving
+from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.matches import MonteCarloResolving
 from ps_cfr_spiel.resolving.search import sampled_searcher
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE
@@ -31,20 +33,28 @@ def trees(monkeypatch):
   return met
 
 
+@jit(static_argnums=1)
 def expected_utility(tree, player, strategies):
   """A player's expected utility in a public tree, by its leaf evaluator."""
   reach = [sequence_reach(f, blocks) for f, blocks in zip(tree.players, strategies, strict=True)]
-  flat = [np.concatenate([np.asarray(part) for part in parts]) for parts in reach]
+  flat = [jnp.concatenate(parts) for parts in reach]
   parts = []
   for forest, rows in zip(tree.players, flat, strict=True):
     cuts = np.cumsum(forest.leaf.children)[:-1]
-    parts.append(np.split(rows[np.asarray(forest.leaf.index)], cuts))
+    parts.append(jnp.split(rows[forest.leaf.index], cuts))
   values = tree.leaves(player, parts[1 - player], parts[player])
-  return sum(float((np.asarray(v) * r).sum()) for v, r in zip(values, parts[player], strict=True))
+  return sum((v * r).sum() for v, r in zip(values, parts[player], strict=True))
 
 
-@pytest.mark.parametrize("gadget", ["unsafe", "cfr-d", "max-margin"])
-@pytest.mark.parametrize("name", ["kuhn_poker", LIARS_DICE])
+@pytest.mark.parametrize(
+  ("name", "gadget"),
+  [
+    ("kuhn_poker", "unsafe"),
+    ("kuhn_poker", "cfr-d"),
+    ("kuhn_poker", "max-margin"),
+    (LIARS_DICE, "max-margin"),
+  ],
+)
 def test_sampled_game_is_the_gadgets(name, gadget, trees):
   search = MonteCarloResolving(pyspiel.load_game(name), 20, gadget=gadget, dtype="float64")
   for place in sorted({d.public_state for d in search.labels.decisions})[:5]:
@@ -58,7 +68,7 @@ def test_sampled_game_is_the_gadgets(name, gadget, trees):
       weights *= np.arange(sampled.actions)[:, None] < sampled.legal
       table = weights / weights.sum(0)
       sign = 1 - 2 * opponent  # to whom alone a gadget's own ends are worth something
-      worth = expected_utility(tree, opponent, sampled.blocks(table))
+      worth = float(expected_utility(*to_device((tree,), "float64"), opponent, sampled.blocks(table)))
       values.append((sign * by_histories(sampled, table), worth))
     ours, theirs = np.array(values).T
     # Chance's probabilities sum to one in the one, to the weight of the public state in the other.

@@ -235,7 +235,7 @@ def test_the_second_search_in_kuhn_poker_is_that_of_the_compiled_game():
 @pytest.mark.parametrize(
   "name, gadget",
   [
-    ("leduc_poker", "max-margin"), (GOOFSPIEL, "cfr-d"), (HEX, "cfr-d"), (HEX, "max-margin"),
+    ("leduc_poker", "max-margin"), (GOOFSPIEL, "cfr-d"), (HEX, "cfr-d"),
   ],
 )  # fmt: skip
 def test_with_all_histories_a_search_is_that_of_the_compiled_game(name, gadget):

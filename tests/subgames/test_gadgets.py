@@ -79,7 +79,6 @@ def prepare(name, profile, states, player, pad_to=None):
   # For either player, after good and weak play. Max-margin compiles anew at each level.
   "name, player, gadget, quality",
   [
-    ("leduc_poker", 1, "cfr-d", "equilibrium"),
     (CHASE, 1, "cfr-d", "uniform"),
     (RIVER, 0, "cfr-d", "equilibrium"),
     (TURN, 1, "cfr-d", "equilibrium"),

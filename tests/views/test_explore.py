@@ -101,12 +101,12 @@ def served(answer, monkeypatch):
     thread.join(60)
 
 
-def click(policy, steps, folder, width=1000, served_by=None, **options):
+def click(policy, steps, folder, width=1000, served_by=None, page=None, **options):
   """What the page shows after each of some clicks, [(CSS selector, name), ...].
 
-  It is a file, or with a `monkeypatch` in `served_by` a page of the server.
+  It is a file, or with a `monkeypatch` in `served_by` a page of the server; `page` is one that is made.
   """
-  page = explore_page(policy, **options, served=served_by is not None)
+  page = page or explore_page(policy, **options, served=served_by is not None)
   page = page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>")
   file = folder / "page.html"
   file.write_text(page)
@@ -370,9 +370,8 @@ PART = ["check, check, 2c ..."]
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
-def test_cards_that_may_come_have_the_numbers_of_their_spots(tmp_path, width):
-  """In a grid that replaces the chart, and in a table; of chosen hands alone too."""
+def test_cards_that_may_come_have_the_numbers_of_their_spots(tmp_path):
+  """In a grid that replaces the chart, and in a table; of chosen hands alone too; on a telephone as well."""
   policy = random_policy(TURN)
   steps = [
     *through(["Check", "Check"]),
@@ -380,8 +379,11 @@ def test_cards_that_may_come_have_the_numbers_of_their_spots(tmp_path, width):
     ("#path button", "Start"),
     (".cell", "AKo"),
   ]
-  seen = click(policy, [*steps, *through(["Check", "Check"])], tmp_path, width)
-  assert not any(shown["wide"] for shown in seen) and seen[3]["cells"] and not seen[1]["cells"]
+  steps += through(["Check", "Check"])
+  page = explore_page(policy)
+  seen, narrow = (click(policy, steps, tmp_path, width, page=page) for width in (1280, 390))
+  assert not any(shown["wide"] for shown in (*seen, *narrow)) and seen[3]["cells"] and not seen[1]["cells"]
+  assert [shown["table"] for shown in narrow] == [shown["table"] for shown in seen]
   after = chance_moves(policy, "check, check")
   for shown, hands in ((seen[2], None), (seen[-1], "AKo")):
     assert shown["cards"] and {f"Deal {card}" for card in written(shown)} == set(after)
