@@ -35,8 +35,8 @@ class Observations:
     self._remembers = kind.provides_information_state_tensor
     if function is None and not self._remembers and not kind.provides_observation_tensor:
       raise ValueError(
-        f"{game} has no tensors of information states or observations for a network to read; give "
-        "features, a function (state, player) -> numbers."
+        f"{game} has no tensors of information states or observations for a network to read. Learn in "
+        "Python, by values.learn(game, options, features=f), f a function (state, player) -> numbers."
       )
     # A player who has moved in secret remembers it; the game's tensor does not.
     self._moves = kind.short_name == "turn_based_simultaneous_game"
