@@ -46,6 +46,8 @@ PAPER = {  # sets at NashConv 0.05, in % of all infostates
   "DO": {"GP5": 24.0, "GS5": 17.2, "P222": 47.8, "GP6": 13.3, "GS6": 12.0, "P224": 4.0},
   "B100H900": {"GP6": 2.0, "GS6": 2.4, "P224": 0.9},
 }
+PEERS = ("FPIRA", "FP", "DO")
+CONVERGENCE_ALONE = ("B50H50", "B100H0", "B500H500", "B1000H0")  # settings in Figs. 5 and 6 alone
 MARKS = (1, 0.5, 0.2, 0.1, 0.05, 0.01)  # NashConv at which sets and seconds are told
 
 
@@ -223,7 +225,8 @@ WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 10, 9, 10)
 def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
   """NashConv against each of five quantities, a line for each run.
 
-  But by iterations, a point is where a run first came so low.
+  By iterations all settings of CFR+IRA are beside CFR+, as in the paper, in other pictures two beside all
+  methods. But by iterations, a point is where a run first came so low.
   """
   from benchmarks.papers.abstraction_pictures import abstraction_sizes
 
@@ -233,7 +236,8 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
       game: {
         method: [[(of(r, p), p.nash_conv) for p in (r["points"] if name == "iterations" else best(r))]
                  for r in runs]
-        for g, method, runs in groups(results) if g == game
+        for g, method, runs in groups(results)
+        if g == game and method not in (PEERS if name == "iterations" else CONVERGENCE_ALONE)
       }
       for game in games
     }  # fmt: skip
@@ -255,7 +259,7 @@ def by_size(results: list[dict[str, Any]], target: float) -> dict[str, list[list
   curves: dict[str, list[list[tuple[float, float]]]] = {}
   for game, method, runs in groups(sorted(results, key=lambda run: run["infostates"])):
     shares = [share(run, point.sets) for run in runs if (point := reached(run, target))]
-    if game.startswith("P") and shares and method not in ("CFR+", "FP"):
+    if game.startswith("P") and shares and method not in ("CFR+", "FP", *CONVERGENCE_ALONE):
       curves.setdefault(method, [[]])[0].append((runs[0]["infostates"], float(np.median(shares))))
   return curves
 
