@@ -67,7 +67,13 @@ def test_what_is_gone_leaves_the_record(tmp_path):
 
 def test_recording_and_selecting(tmp_path):
   """Children and all parameters count, waiting does not, workers report; the default leaves out the slow."""
-  for name in ("conftest.py", "durations.py", "shared/xla_settings.py", "shared/lowering_contexts.py"):
+  for name in (
+    "conftest.py",
+    "durations.py",
+    "shared/xla_settings.py",
+    "shared/contexts.py",
+    "shared/lowering_contexts.py",
+  ):
     shutil.copy(durations.FOLDER / name, tmp_path)
   shutil.copy(durations.FOLDER.parent / "pyproject.toml", tmp_path)
   (tmp_path / "test_it.py").write_text(TESTS)
