@@ -5,7 +5,7 @@
   python -m benchmarks.engineering.holdem_agent --stacks 20000 --against blueprint --hands 300 \
     --lbr fc c/c/fcpa/fcpa --sizes fcpa --blueprint FILE
   python -m benchmarks.engineering.holdem_agent --stacks 20000 --against blueprint --hands 300 \
-    --lbr c/56bets/fc/fc c/c/56bets/fc --sizes 56bets --blueprint FILE
+    --lbr c/56bets/fc/fc c/c/56bets/56bets --sizes 56bets --blueprint FILE
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
   python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
   python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
