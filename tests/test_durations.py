@@ -71,7 +71,6 @@ def test_recording_and_selecting(tmp_path):
     "conftest.py",
     "durations.py",
     "shared/xla_settings.py",
-    "shared/contexts.py",
     "shared/lowering_contexts.py",
   ):
     shutil.copy(durations.FOLDER / name, tmp_path)
