@@ -29,7 +29,7 @@ def test_values_are_those_of_a_linear_program(name):
 def test_openspiel_confirms_every_value(name):
   """The game's value is within NashConv of a strategy's own, both by OpenSpiel in float64."""
   solver = PSCFRSolver(pyspiel.load_game(name), dtype="float64")
-  solver.run(1000)
+  solver.run(3000)
   table = solver.average_policy().to_pyspiel()
   value = pyspiel.expected_returns(solver.game.new_initial_state(), [table, table], -1, True)[0]
   within = pyspiel.nash_conv(solver.game, table)
