@@ -57,6 +57,12 @@ def search_of(game, iterations, given):
   return OnDemandResolving(pyspiel.load_game(game), iterations, lookahead=1, value_function=given)
 
 
+@jax.jit
+def both(bound, ranges):
+  """Values of both players."""
+  return bound.both(ranges)
+
+
 def drawn(random, count, slots, sizes):
   """Random tensors and ranges."""
   public = random.normal(size=(count, sizes[0])).astype(np.float32)
@@ -120,7 +126,7 @@ def test_self_play_solves_the_last_decisions_exactly(monkeypatch):
         range_[at, 0] = examples.ranges[i][k][:3]
         ranges.append(range_)
         orders.append(at)
-      exact = CFRValues(1000).bind(subgames, [state]).both(tuple(ranges))
+      exact = both(CFRValues(1000).bind(subgames, [state]), tuple(ranges))
       for value, at, given in zip(exact, orders, examples.values, strict=True):
         np.testing.assert_allclose(given[k][:3], np.asarray(value)[at, 0], atol=2e-3)
       asked += 1

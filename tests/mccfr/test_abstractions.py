@@ -115,7 +115,7 @@ def test_infostates_alone_in_their_sets_are_infostates(kind, name):
     plain, alone = (getattr(solver, which)().strategies for solver in solvers)
     for x, y in zip(itertools.chain(*plain), itertools.chain(*alone), strict=True):
       np.testing.assert_allclose(x, y, rtol=1e-12)
-  if kind is not ExternalSamplingSolver:
+  if options or name == "leduc_poker":  # outcome sampling: VR-MCCFR that learns nothing
     assert solvers[0].variance() == pytest.approx(solvers[1].variance(), rel=1e-9)
 
 

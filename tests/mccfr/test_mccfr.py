@@ -264,22 +264,24 @@ def test_deals_follow_the_prior():
 def test_cards_come_as_in_the_game():
   """By quadrature, down the line on which everybody checks: those that nobody holds, each as often."""
   nodes, start = compiled(FLOP).nodes, pyspiel.load_game(FLOP).new_initial_state()
-  uniforms, cards = (jnp.arange(240) + 0.5) / 240, 0
+  sample = jit(static_argnums=1)(lambda nodes, depth, *given: nodes.sample_chance(depth, *given))
+  first, dealt = np.asarray(nodes.first), np.asarray(nodes.deal.cards.came)
+  uniforms, cards = (np.arange(240) + 0.5) / 240, 0
   for hands in itertools.product(range(3), range(3)):
     if hands[0] not in start.legal_actions() or hands[1] not in start.child(hands[0]).legal_actions():
       continue
     state, node = start.child(hands[0]).child(hands[1]), 0
-    types = tuple(jnp.full(240, h) for h in hands)
+    types = tuple(np.full(240, h) for h in hands)
     for depth in range(nodes.depth):
-      child = int(nodes.first[node])  # a check
+      child = int(first[node])  # a check
       if state.is_chance_node():
-        came = nodes.sample_chance(depth, jnp.full(240, node), types, uniforms)
-        found = np.unique(np.asarray(nodes.deal.cards.came[came]), return_counts=True)
+        came = np.asarray(sample(nodes, depth, np.full(240, node), types, uniforms))
+        found = np.unique(dealt[came], return_counts=True)
         assert {card: count / 240 for card, count in zip(*found, strict=True)} == pytest.approx(
           dict(state.chance_outcomes())
         )
         child, cards = int(came[7 * depth]), cards + 1
-        state.apply_action(int(nodes.deal.cards.came[child]))
+        state.apply_action(int(dealt[child]))
       elif not state.is_terminal():
         state.apply_action(1)
       node = child
@@ -341,9 +343,9 @@ def test_variance_is_that_of_all_trajectories():
 def test_exact_vectors_have_no_variance():
   game = compiled("kuhn_poker", "public")
   each = jax.jit(public.exact_values)(game.nodes, game.regrets, jnp.int32(0))
-  xi = jnp.full(len(game.nodes.actor), 0.5)
-  assert sampled_variance(game.nodes, each.factor, xi, each.values, each.values).max() < 1e-20
-  assert sampled_variance(game.nodes, each.factor, xi, each.values, 0 * each.values).max() > 0.01
+  xi, measure = np.full(len(game.nodes.actor), 0.5), jax.jit(sampled_variance)
+  assert measure(game.nodes, each.factor, xi, each.values, each.values).max() < 1e-20
+  assert measure(game.nodes, each.factor, xi, each.values, np.zeros(each.values.shape)).max() > 0.01
 
 
 @pytest.mark.parametrize("trajectories", ["histories", "public"])

@@ -42,9 +42,8 @@ def begun(nodes, regrets, sampler, dtype, iteration=0):
 @pytest.mark.parametrize(
   "name, sampler, rule, batch, dtype",
   [
-    ("kuhn_poker", "learned", RMPlus(), 1, "float32"),
     ("kuhn_poker", "external", RMPlus(gamma=1.5), 5, "float32"),
-    ("leduc_poker", "learned", RMPlus(gamma=1.5), 5, "float64"),
+    ("leduc_poker", "learned", RMPlus(), 1, "float32"),
     (GOOFSPIEL, "learned, none at chance", RM(), 3, "float64"),
     (TURN, "learned", RM(), 3, "float64"),
     ("kuhn of three", "outcome", RM(), 3, "float64"),

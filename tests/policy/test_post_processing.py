@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
-from open_spiel.python.algorithms import cfr, exploitability
+from open_spiel.python.algorithms import exploitability
 from random_policies import random_policy
 
 import ps_cfr_spiel
@@ -106,10 +106,10 @@ def test_of_openspiels_own_policies():
 def test_rounding_is_what_it_costs():
   """Leduc: OpenSpiel's exploitability of its own CFR, rounded, is ours; and it rises."""
   game = pyspiel.load_game("leduc_poker")
-  solver = cfr.CFRSolver(game)
+  solver = pyspiel.CFRSolver(game)
   for _ in range(10):
     solver.evaluate_and_update_policy()
-  average = solver.average_policy()
+  average = openspiel_policy.pyspiel_policy_to_python_policy(game, solver.tabular_average_policy())
   found = {}
   for how in ("purify", "cautious"):
     lazy = post_process(game, average, how)

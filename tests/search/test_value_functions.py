@@ -21,6 +21,7 @@ RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 
 _call = jit(static_argnames="player")(lambda bound, ranges, player: bound(player, ranges))
+_both = jit()(lambda bound, ranges: bound.both(ranges))
 
 
 @functools.cache
@@ -38,6 +39,11 @@ def ask(bound, player, ranges, dtype="float64"):
     return np.asarray(_call(*to_device((bound, ranges), dtype), player=player))
 
 
+def ask_both(bound, ranges):
+  with precision("float64"):
+    return [np.asarray(values) for values in _both(*to_device((bound, ranges), "float64"))]
+
+
 def frontier_of(subgames):
   return levels(subgames, 0)[-1]
 
@@ -50,7 +56,7 @@ def test_cfr_values_approach_an_equilibrium(name):
   ranges = ranges_at(subgames.cut(states), reach)
   totals = []
   for iterations in (1, 20, 300, 3000):
-    values = [ask(CFRValues(iterations).bind(subgames, states), i, ranges) for i in (0, 1)]
+    values = ask_both(CFRValues(iterations).bind(subgames, states), ranges)
     assert [v.shape for v in values] == [r.shape for r in ranges]
     first, second = (float((v * r).sum()) for v, r in zip(values, ranges, strict=True))
     assert first == pytest.approx(-second, abs=1e-9)
@@ -69,7 +75,7 @@ def test_best_response_values_are_too_high_for_both(name):
   gaps = []
   for iterations in (1, 20, 300):
     best, average = (
-      [ask(CFRValues(iterations, values=values).bind(subgames, states), i, ranges) for i in (0, 1)]
+      ask_both(CFRValues(iterations, values=values).bind(subgames, states), ranges)
       for values in ("best-response", "average")
     )
     gaps.append(sum(float((v * r).sum()) for v, r in zip(best, ranges, strict=True)))

@@ -16,7 +16,7 @@ from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import Situation, cards, compatible, range_text, set_numbers, strengths
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
-from ps_cfr_spiel.learning.boards import board_features, flop_leaves
+from ps_cfr_spiel.learning.boards import board_features, flop_leaves, street_leaves
 from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
 from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_hands
@@ -60,10 +60,14 @@ def uniform():
   return openspiel_policy.UniformRandomPolicy(pyspiel.load_game(SMALL))
 
 
+OPTIMIZED = {"xla_backend_optimization_level": 3, "xla_llvm_disable_expensive_passes": False}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def tables_once():
-  """The tables of a flop are made once for all searches: without XLA's optimizations they take 4 s each."""
+  """The tables of a flop are made once for all searches, by optimized code: else they take 4 s each."""
   make, made = board_features.street_tables, {}
+  program = jax.jit(street_leaves._tables_on.__wrapped__, compiler_options=OPTIMIZED)
 
   def once(boards, hands):
     key = boards.tobytes(), hands.tobytes(), jax.config.jax_enable_x64
@@ -73,6 +77,7 @@ def tables_once():
 
   with pytest.MonkeyPatch.context() as patch:
     patch.setattr(board_features, "street_tables", once)
+    patch.setattr(street_leaves, "_tables_on", program)
     yield
 
 

@@ -11,13 +11,14 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from interrupts import assert_same
+from interrupts import assert_same, leaves
 
 from ps_cfr_spiel.backend.device import driver, interrupts
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.solvers import solver as base
 
 PATIENCE = 120  # seconds
+FILES = {module.__file__ for module in (base, driver, interrupts)}
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 
@@ -30,16 +31,16 @@ def kuhn():
   return PSCFRSolver(pyspiel.load_game("kuhn_poker"))
 
 
-def interrupted_at(moment, run, files, opcodes):
-  """Run with Ctrl-C at a moment: before a line, or opcode, of some files; whether there is such a moment."""
+def interrupted_at(moment, run):
+  """Run with Ctrl-C before an opcode of `FILES`, counted from 0; whether there is such a moment."""
   left = moment
 
   def trace(frame, event, _):
     nonlocal left
-    if frame.f_code.co_filename not in files:
+    if frame.f_code.co_filename not in FILES:
       return None
-    frame.f_trace_opcodes = opcodes
-    if event in ("opcode", "line") and (event == "opcode") == opcodes:
+    frame.f_trace_lines, frame.f_trace_opcodes = False, True
+    if event == "opcode":
       left -= 1
       if left < 0:
         sys.settrace(None)
@@ -58,34 +59,31 @@ def interrupted_at(moment, run, files, opcodes):
   return left < 0
 
 
-def assert_whole_after_every_interrupt(files, opcodes):
-  """A whole part and a shorter one, then the rest without an interrupt."""
-  whole = kuhn()
-  whole.run(5)
-  solver = kuhn()
-  first, moment = jax.tree.map(np.array, solver._state), 0
+def test_ctrl_c_at_every_opcode_of_the_run():
+  """In one whole part or a shorter one: the bits are those of a run without interrupts, and go on to its end.
+
+  From each number of iterations, and each tenth moment, the rest is run; every moment begins another run.
+  """
+  whole, solver, bits = kuhn(), kuhn(), {}
+  for iterations in (2, 1, 2):
+    bits[whole.iteration] = [x.copy() for x in leaves(whole)]  # the tables change in place
+    whole.run(iterations)
+  first, moment, gone_on = jax.tree.map(np.array, solver._state), 0, set()
   handler = signal.getsignal(signal.SIGINT)
   while True:
     solver._state = jax.tree.map(jax.numpy.asarray, first)
     solver.pace.chunk, solver._compiled = 2, True
-    if not interrupted_at(moment, lambda: solver.run(3, progress=False), files, opcodes):
-      return moment
+    if not interrupted_at(moment, lambda: solver.run(3, progress=False)):
+      break
     assert signal.getsignal(signal.SIGINT) is handler
-    assert solver.iteration in (0, 2, 3)
-    solver.run(5 - solver.iteration, progress=False)
-    assert_same(solver, whole)
+    for mine, other in zip(leaves(solver), bits[solver.iteration], strict=True):
+      np.testing.assert_array_equal(mine, other)
+    if solver.iteration not in gone_on or moment % 10 == 0:
+      gone_on.add(solver.iteration)
+      solver.run(5 - solver.iteration, progress=False)
+      assert_same(solver, whole)
     moment += 1
-
-
-FILES = {module.__file__ for module in (base, driver, interrupts)}
-
-
-def test_ctrl_c_at_every_line_of_the_run():
-  assert assert_whole_after_every_interrupt(FILES, opcodes=False) > 50
-
-
-def test_ctrl_c_at_every_opcode_of_the_run():
-  assert assert_whole_after_every_interrupt(FILES, opcodes=True) > 500
+  assert moment > 500 and gone_on == {0, 2, 3}
 
 
 def test_a_notebook_that_interrupts_its_kernel():

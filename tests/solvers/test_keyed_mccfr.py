@@ -165,9 +165,16 @@ def test_double_precision():
   assert solver.average_policy().table.dtype == np.float64
 
 
-@pytest.mark.parametrize("estimate", ["learned", "corrected"])
+@pytest.mark.parametrize(
+  ("way", "estimate"),
+  [("native", "learned"), ("native", "corrected"), ("states", "corrected")],
+  indirect=["way"],
+)
 def test_exploitability_falls(estimate, way):
-  """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten."""
+  """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten.
+
+  States play with learned values in `test_a_best_response_in_cheat`.
+  """
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=2)")
   uniform = exploitability.exploitability(game, openspiel_policy.UniformRandomPolicy(game))
   solver = KeyedMCCFRSolver(game, estimate, batch=64)

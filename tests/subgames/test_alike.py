@@ -5,7 +5,9 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
+from cuts import common_shape
 
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
@@ -38,11 +40,17 @@ def test_the_last_bid_and_the_player_make_the_kind_in_liars_dice(name):
   assert len(decisions(subgames)) == len(kinds) < len(subgames.alike) / 4
 
 
-def values_at(subgames, state, ranges):
+@jit()
+def both(bound, ranges):
+  return bound.both(ranges)
+
+
+def values_at(subgames, state, ranges, pad_to):
   """Both players' values by a few iterations from these ranges."""
-  cut = subgames.cut([state])
-  given = [r[: p.types][None] / r[: p.types].sum() for r, p in zip(ranges, cut.tree.players, strict=True)]
-  found = CFRValues(5).bind(subgames, [state]).both((given[0], given[1]))
+  types = [player.types for player in subgames.tree.players]
+  given = tuple(r[None, :n] / r[:n].sum() for r, n in zip(ranges, types, strict=True))
+  with precision("float32"):
+    found = both(*to_device((CFRValues(5).bind(subgames, [state], pad_to), given), "float32"))
   return np.concatenate([np.asarray(x).ravel() for x in found])
 
 
@@ -50,8 +58,10 @@ def values_at(subgames, state, ranges):
 def test_values_are_the_same_where_kinds_are(name):
   subgames, random = compiled(name), np.random.default_rng(0)
   kinds = [states for states in decisions(subgames).values() if len(states) > 1]
-  for states in (kinds[k] for k in random.permutation(len(kinds))[:3]):
+  pairs = [(kinds[k][0], kinds[k][-1]) for k in random.permutation(len(kinds))[:3]]
+  pad_to = common_shape(subgames, [[s] for pair in pairs for s in pair])  # for one program
+  for pair in pairs:
     ranges = random.random((2, 6))
-    first, last = (values_at(subgames, s, ranges) for s in (states[0], states[-1]))
+    first, last = (values_at(subgames, s, ranges, pad_to) for s in pair)
     np.testing.assert_allclose(first, last, atol=1e-5)
     assert np.abs(first).max() > 1e-3

@@ -32,9 +32,9 @@ GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=Tr
 DICE = "liars_dice(dice_sides=3)"
 NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY, TURN]
 # "auto" is dense in TINY.
-FORMS = [(name, "auto") for name in NAMES] + [
-  ("kuhn_poker", "sparse"), (DICE, "sparse"),
-  (TINY, "showdown"), (TINY, "sparse"), (TURN, "showdown"), (TURN, "sparse"),
+FORMS = [
+  *((name, "auto") for name in NAMES), (DICE, "sparse"),
+  (TINY, "showdown"), (TURN, "showdown"), (TURN, "sparse"),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import dataclasses
+import functools
 import html
 import http.server
 import json
@@ -39,6 +40,7 @@ RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
 LARGEST = 2_000_000  # bytes of the default river's page
+PART = ["check, check, 2c ..."]  # of `turn`
 
 DRIVER = """<script>
 (async () => {
@@ -76,6 +78,12 @@ DRIVER = """<script>
   document.body.append(result);
 })().catch((e) => { document.body.append(`failed: ${e}`); });
 </script>"""
+
+
+@functools.cache
+def turn():
+  """A policy, whose values are worked out once."""
+  return random_policy("holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)")
 
 
 @contextlib.contextmanager
@@ -341,7 +349,7 @@ def test_classes_of_hands_lead_to_their_hands(tmp_path):
 
 @needs_browser
 def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
-  policy = random_policy("holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)")
+  policy = turn()
   line, kind = ["Check", "Bet 200", "Call", "Deal 2c"], "AKo"
   seen = click(policy, [*through(line), (".cell", kind)], tmp_path)
   assert len(seen[2]["cards"]) == 52 - len("9s7c5s4h") // 2
@@ -365,14 +373,10 @@ def through(line):
   return [(".cell" if move.startswith("Deal ") else "#moves button", move) for move in line]
 
 
-TURN = "holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)"
-PART = ["check, check, 2c ..."]
-
-
 @needs_browser
 def test_cards_that_may_come_have_the_numbers_of_their_spots(tmp_path):
   """In a grid that replaces the chart, and in a table; of chosen hands alone too; on a telephone as well."""
-  policy = random_policy(TURN)
+  policy = turn()
   steps = [
     *through(["Check", "Check"]),
     ("#views button", "value"),
@@ -442,16 +446,16 @@ def test_moves_are_chosen_on_the_map(tmp_path):
 @needs_browser
 def test_a_line_of_a_turn_alone(tmp_path, saved):
   """Asked for, or all that a file has; of a part what depends on other lines is not known."""
-  policy, lines = random_policy(TURN), PART
+  policy, lines = turn(), PART
   if saved:
     policy.save(tmp_path / "part.safetensors", PART)
     policy, lines = load_policy(tmp_path / "part.safetensors"), None
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   steps = [(".cell", "AKo"), *through(line), (".cell", kind)]
   seen = click(policy, steps, tmp_path, lines=lines)
-  whole = spot(random_policy(TURN), ", ".join(line))
+  whole = spot(turn(), ", ".join(line))
   assert seen[-1]["hash"] == f"#{whole.public_state}"
-  assert_table_is(seen[-1], whole, worth_at(random_policy(TURN), whole), charts.find_types(whole, kind))
+  assert_table_is(seen[-1], whole, worth_at(turn(), whole), charts.find_types(whole, kind))
   assert [move.split(" · ")[-1] for move in seen[0]["moves"][1:]] == ["not here"] * 2
   assert seen[2]["cards"] == ["Deal 2c"]
   check = seen[0]["table"][0].index("EV Check")
@@ -462,7 +466,7 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
 def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
   """Of a turn too large for a page: the first street is there, the river of a card comes with a click."""
   monkeypatch.setattr(explorer_page, "STREET_STATES", 1000)  # a file would have all of it
-  policy = random_policy(TURN)
+  policy = turn()
   assert '"missing":true' not in explore_page(policy) and len(policy.labels.public_states) > 1000
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   here = spot(policy, ", ".join(line))
@@ -516,7 +520,7 @@ def test_the_server(tmp_path, monkeypatch):
 
 def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(explorer_page, "MOST_NUMBERS", 1000)
-  policy = random_policy(TURN)
+  policy = turn()
   policy.save(tmp_path / "policy.safetensors")
   assert program.run(["show", str(tmp_path / "policy.safetensors"), f"--html={tmp_path / 'page.html'}"]) == 0
   assert "first street alone. All of it: show" in capsys.readouterr().out
