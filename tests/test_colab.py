@@ -44,7 +44,11 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     '  "pretrained": pretrained(game),\n': "",  # of Leduc; docs/value_functions.md has it
     '  "10 iterations of CFR": ps_cfr_spiel.values.CFRValues(10),\n': "",
   },
-  "quickstart": {"curve(solver, 500)": "curve(solver, 30)", "run(100)": "run(10)"},
+  "quickstart": {
+    '"leduc_poker"': '"kuhn_poker"',
+    "curve(solver, 500)": "curve(solver, 30)",
+    "run(100)": "run(10)",
+  },
   "re_solving": {
     '"glasses"': '"glasses(turns=1)"',
     "iterations=100": "iterations=10",

@@ -12,13 +12,12 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tokenize
 from pathlib import Path
 from typing import NamedTuple
 
-import durations
+import forked
 import pytest
 
 import ps_cfr_spiel
@@ -49,7 +48,12 @@ LEFT_OUT = {  # parts of a command line, by how they begin
 
 
 SHORTER = {  # long runs of blocks, and larger games: what they do is the same
-  "abstractions.md": {"run(300)": "run(10)", "run(150)": "run(10)", "run(200)": "run(10)"},
+  "abstractions.md": {
+    "leduc_poker(suit_isomorphism=True)": "kuhn_poker",
+    "run(300)": "run(10)",
+    "run(150)": "run(10)",
+    "run(200)": "run(10)",
+  },
   "asked.md": {
     "leduc_poker": "kuhn_poker",
     "run(100)": "run(10)",
@@ -65,6 +69,7 @@ SHORTER = {  # long runs of blocks, and larger games: what they do is the same
   "command_line.md": {"--iterations=100": "--iterations=5", "--iterations=2000": "--iterations=20"},
   "comparing.md": {"--rules=all": "--rules=rm+", "--seconds=0.2": "--seconds=0.05"},
   "index.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
+  "larger_games.md": {'load_game("leduc_poker")': 'load_game("kuhn_poker")'},
   "matches.md": {"--hands=10": "--hands=2", ", 200, mirrored": ", 20, mirrored"},
   "quickstart.md": {"--iterations=200": "--iterations=20", "run(300": "run(30"},
   "rl.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
@@ -74,6 +79,8 @@ SHORTER = {  # long runs of blocks, and larger games: what they do is the same
     "'AA, KQs; TT, AQ'": "'9h9d; 8h8d'",
   },
   "value_functions.md": {
+    "learn leduc_poker": "learn kuhn_poker",
+    "resolve leduc_poker": "resolve kuhn_poker",
     "--turns=3 ": "--turns=1 --draws=10 --steps=20 --iterations=10 ",
     "--lookahead=1 --values": "--lookahead=1 --iterations=10 --values",
   },
@@ -153,58 +160,6 @@ def script(page, found):
   return "\n".join(lines)
 
 
-# Runs programs, each in its own folder and in a copy of a process that has imported what most of them do.
-SERVER = """
-import os, runpy, signal, sys, traceback
-import equinox, matplotlib.pyplot, optax
-import ps_cfr_spiel, ps_cfr_spiel.apps.commands.program
-from ps_cfr_spiel import ContinualResolving, PSCFRSolver, learning, matches, values
-from ps_cfr_spiel.apps import pictures
-
-for folder in sys.stdin:
-  copy = os.fork()
-  if copy == 0:
-    signal.alarm(600)
-    os.chdir(folder.strip())
-    for number, name in ((0, os.devnull), (1, "out"), (2, "err")):
-      os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
-    sys.argv, sys.path[0] = ["page.py"], os.getcwd()
-    code = 1
-    try:
-      runpy.run_path("page.py", run_name="__main__")
-      code = 0
-    except SystemExit as end:
-      code = 0 if end.code is None else 1
-      print(end.code or "", file=sys.stderr)
-    except BaseException:
-      traceback.print_exc()
-    sys.stdout.flush(), sys.stderr.flush()
-    os._exit(code)
-  _, status, used = os.wait4(copy, 0)
-  print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def server():
-  """A function that runs the program `page.py` of a folder."""
-  words = [sys.executable, "-W", "ignore:os.fork:RuntimeWarning", "-c", SERVER]
-  pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-  with subprocess.Popen(words, env=environment(), **pipes) as process:
-    assert process.stdin is not None and process.stdout is not None
-    asked, answers = process.stdin, process.stdout
-
-    def run(folder):
-      print(folder, file=asked, flush=True)
-      code, seconds = answers.readline().split()
-      durations.elsewhere += float(seconds)
-      out, err = ((folder / name).read_text() for name in ("out", "err"))
-      return subprocess.CompletedProcess([str(folder)], int(code), out, err)
-
-    yield run
-    asked.close()
-
-
 def environment():
   """Variables by which a program finds this Python and opens no window."""
   return {
@@ -215,7 +170,7 @@ def environment():
   }
 
 
-def run_page(page, folder, server):
+def run_page(page, folder):
   """Runs a page in a folder that has copies of the repository's folders beside it."""
   for name in ("examples", "benchmarks", "docs", "colab", "games"):
     if (REPOSITORY / name).is_dir():
@@ -226,8 +181,7 @@ def run_page(page, folder, server):
   for old, new in SHORTER.get(page.name, {}).items():
     assert old in text, old
     text = text.replace(old, new)
-  (folder / "page.py").write_text(script(page, blocks(text)))
-  return server(folder)
+  return forked.run(script(page, blocks(text)), environment=environment(), folder=folder)
 
 
 def has_something_to_run(page):
@@ -235,8 +189,8 @@ def has_something_to_run(page):
 
 
 @pytest.mark.parametrize("page", [*filter(has_something_to_run, PAGES)], ids=lambda page: page.name)
-def test_all_that_a_page_shows_runs(page, tmp_path, server):
-  result = run_page(page, tmp_path, server)
+def test_all_that_a_page_shows_runs(page, tmp_path):
+  result = run_page(page, tmp_path)
   assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
   assert "Traceback" not in result.stderr
 
@@ -378,14 +332,14 @@ not a command
 """
 
 
-def test_blocks_are_found_and_run_in_order(tmp_path, server):
+def test_blocks_are_found_and_run_in_order(tmp_path):
   found = blocks(PAGE)
   assert [b.language for b in found] == ["sh", "sh", "python", "python", "console", "text"]
   assert [b.reason for b in found] == ["needs a network", *[None] * 5]
   assert commands(found[1]).split() == ["true", "one", "two"]
   assert found[3].text == "assert number == 3"
   (tmp_path / "page.md").write_text(PAGE)
-  result = run_page(tmp_path / "page.md", tmp_path, server)
+  result = run_page(tmp_path / "page.md", tmp_path)
   assert result.returncode == 0, result
   assert (tmp_path / "two.txt").read_text() == "2\n"
   assert "curl" not in result.stdout
@@ -401,9 +355,9 @@ def test_blocks_are_found_and_run_in_order(tmp_path, server):
     ("```python\n1 +\n```", "SyntaxError"),
   ],
 )
-def test_what_fails_is_noticed(block, message, tmp_path, server):
+def test_what_fails_is_noticed(block, message, tmp_path):
   (tmp_path / "page.md").write_text(block)
-  result = run_page(tmp_path / "page.md", tmp_path, server)
+  result = run_page(tmp_path / "page.md", tmp_path)
   assert result.returncode != 0
   assert message in result.stderr
   assert "page.md:2" in result.stdout

@@ -7,9 +7,8 @@ import errno
 import os
 import re
 import resource
-import subprocess
-import sys
 
+import forked
 import numpy as np
 import pytest
 from edited_files import DELETED, rewrite, unpacked
@@ -165,7 +164,7 @@ storage.write(sys.argv[1], stored.header["kind"], header, stored.arrays(stored.s
 def test_a_writer_that_is_killed_leaves_the_earlier_file(kind, path):
   """And a part, which the next writer sweeps away once it is old."""
   content = made(kind).write(path).read_bytes()
-  assert subprocess.run([sys.executable, "-c", KILLED, str(path)]).returncode == -9
+  assert forked.run(KILLED, path).returncode == -9
   assert path.read_bytes() == content
   made(kind).use(path)
   (part,) = {*path.parent.iterdir()} - {path}

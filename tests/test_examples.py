@@ -3,10 +3,10 @@
 import ast
 import dataclasses
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import jax
 import numpy as np
 import pyspiel
@@ -286,7 +286,7 @@ def test_a_process_with_registered_games_ends_well():
   """OpenSpiel aborts a process at its end if a function was registered in place of a class."""
   names = [path.stem for path in sorted(EXAMPLES.glob("*.py")) if "register_game" in path.read_text()]
   code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); import {', '.join(names)}"
-  assert subprocess.run([sys.executable, "-c", code], timeout=100, check=False).returncode == 0
+  assert forked.run(code).returncode == 0
 
 
 def test_the_game_with_features_is_kuhn_poker():

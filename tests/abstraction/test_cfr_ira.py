@@ -111,6 +111,15 @@ def played(tree, strategies, *, player):
   return action_values(tree, player, strategies[player], reach)
 
 
+@functools.partial(jax.jit, static_argnames="player")
+def best_value(tree, leaves, *, player):
+  """What a player gets by a best response where its leaves have such values."""
+  return sequence_values(tree.players[player], leaves, lambda _, q: max_actions(q))[1].sum()
+
+
+current_strategy = jax.jit(cfr.current_strategy)
+
+
 @pytest.mark.parametrize(
   ("game", "options"),
   [
@@ -134,17 +143,18 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
     for t in range(8):
       for i in (0, 1):
         sets = solver._sets(run.parts)
-        strategies = cfr.current_strategy(tree, run.tables, sets)
-        values, mean, leaf = played(tree, strategies, player=i)
+        strategies = current_strategy(tree, run.tables, sets)
+        values, mean, leaf = jax.tree.map(np.asarray, played(tree, strategies, player=i))
         gained[i] += float(mean.sum())
-        regrets = [q - (p * q).sum(0, keepdims=True) for p, q in zip(strategies[i], values, strict=True)]
+        tables = map(np.asarray, strategies[i])
+        regrets = [q - (p * q).sum(0, keepdims=True) for p, q in zip(tables, values, strict=True)]
         leaves[i] = leaf if t == 0 else [a + b for a, b in zip(leaves[i], leaf, strict=True)]
         totals[i] = regrets if t == 0 else [a + b for a, b in zip(totals[i], regrets, strict=True)]
         run = cfr_ira.take_turn(setting, run, sets, i)
       run = run._replace(iteration=run.iteration + 1)
     assert sum(p.count for p in run.parts) > before or options.get("bound") == 0
     for i in (0, 1):
-      best = float(sequence_values(tree.players[i], leaves[i], lambda _, q: max_actions(q))[1].sum())
+      best = float(best_value(tree, leaves[i], player=i))
       bound = float(sum(np.maximum(np.asarray(x).max(0), 0).sum() for x in totals[i]))
       assert 0 < best - gained[i] <= bound + 1e-9
 
@@ -184,7 +194,7 @@ def test_table_1(bound, worth, sets):
       tables[t % 2] = 1
       run = run._replace(players=(run.players[0], run.players[1]._replace(strategy=(tables,))))
       device = solver._sets(run.parts)
-      strategy = cfr.current_strategy(solver._tree, run.tables, device)[0][0]
+      strategy = current_strategy(solver._tree, run.tables, device)[0][0]
       won.append(float((np.asarray(strategy)[:, :, 0].T * payoff[:, :, t % 2]).sum() / 2))
       for i in (0, 1):
         device = solver._sets(run.parts)

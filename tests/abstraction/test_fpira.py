@@ -92,21 +92,28 @@ def test_equal_to_fictitious_play_with_the_same_best_responses(game, iterations)
       solver.run(1)
       now = solver._strategies(True)
       for player, opponent in ((0, before[1]), (1, now[0])):
-        strategy = _whole_response(tree, player, opponent, before[player], tolerance)
-        profile = [fictitious_play.average_of(x) for x in sums]
-        profile[player] = strategy
-        found = evaluate(tree, profile)
-        best, value = float(found.best_response[player]), float(found.value)
-        assert (value, -value)[player] == pytest.approx(best, abs=1e-12)
-        reach = sequence_reach(tree.players[player], strategy)[1:]
-        sums[player] = [x + r.reshape(x.shape) for x, r in zip(sums[player], reach, strict=True)]
-      plain = evaluate(tree, [fictitious_play.average_of(x) for x in sums])
+        given = tree, player, opponent, before[player], tolerance, sums
+        best, value, sums[player] = _whole_response(*given)
+        assert (float(value), -float(value))[player] == pytest.approx(float(best), abs=1e-12)
+      plain = _averages_evaluated(tree, sums)
       assert solver.exploitability() == pytest.approx(float(plain.exploitability), abs=1e-12)
 
 
 @jit(static_argnums=1)
-def _whole_response(tree, player, opponent, average, tolerance):
-  return fictitious_play.played(respond(tree, player, opponent, tolerance), average)
+def _whole_response(tree, player, opponent, average, tolerance, sums):
+  """What a player's best response is worth, the value when it is played, and the sums with it."""
+  strategy = fictitious_play.played(respond(tree, player, opponent, tolerance), average)
+  profile = [fictitious_play.average_of(x) for x in sums]
+  profile[player] = strategy
+  found = evaluate(tree, profile)
+  reach = sequence_reach(tree.players[player], strategy)[1:]
+  added = [x + r.reshape(x.shape) for x, r in zip(sums[player], reach, strict=True)]
+  return found.best_response[player], found.value, added
+
+
+@jit()
+def _averages_evaluated(tree, sums):
+  return evaluate(tree, [fictitious_play.average_of(x) for x in sums])
 
 
 def test_a_tie_that_parts_the_solvers():

@@ -1,10 +1,8 @@
 """Devices and processes share a batch and find the same bits; what a killed one has finished stays."""
 
-import os
 import socket
-import subprocess
-import sys
 
+import forked
 import numpy as np
 import pytest
 
@@ -37,10 +35,9 @@ ps_cfr_spiel.batches.solve_batch(
 
 
 def start(folder, cores=1, coordinator="", process=0, chunks=""):
-  """Another Python with the batch."""
-  words = [str(x) for x in (folder, cores, coordinator, process, chunks)]
+  """Another process with the batch."""
   program = PROGRAM.replace("{count}", str(COUNT)).replace("{chunk}", str(CHUNK))
-  return subprocess.Popen([sys.executable, "-c", program, *words], env=os.environ | {"JAX_PLATFORMS": "cpu"})
+  return forked.Copy(program, folder, cores, coordinator, process, chunks)
 
 
 def solve(folder=None):
@@ -68,8 +65,8 @@ def test_eight_devices_in_two_processes(alone, tmp_path):
   with socket.socket() as free:
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
-  both = [start(tmp_path, 4, f"localhost:{port}", process) for process in (0, 1)]
-  assert [process.wait(300) for process in both] == [0, 0]
+  with start(tmp_path, 4, address := f"localhost:{port}", 0) as one, start(tmp_path, 4, address, 1) as other:
+    assert (one.wait(300), other.wait(300)) == (0, 0)
   assert len(list(tmp_path.glob("*.safetensors"))) == 4
   before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
   missing = tmp_path / "000002.safetensors"
@@ -80,7 +77,8 @@ def test_eight_devices_in_two_processes(alone, tmp_path):
 
 
 def test_killed_while_writing(alone, tmp_path):
-  assert start(tmp_path, chunks=2).wait(300) == -9
+  with start(tmp_path, chunks=2) as process:
+    assert process.wait(300) == -9
   whole = sorted(tmp_path.glob("*.safetensors"))
   assert [path.name for path in whole] == ["000000.safetensors", "000001.safetensors"]
   before = [path.stat().st_mtime_ns for path in whole]

@@ -387,14 +387,15 @@ def test_laws(kind):
   regrets[:, :, 1, 4] = 0  # an infostate that never hears anything
   whole, single = rule.init(shape, "float64"), rule.init((3, 1, 1), "float64")
   scaled = rule.init(shape, "float64")
-  strategy = same = jnp.full(shape, 1 / 3)
+  strategy = same = np.full(shape, 1 / 3)
+  update = jax.jit(rule.update)
   for t, regret in enumerate(regrets, start=1):
     before = strategy[:, :1, 2:3]
-    scaled, same = rule.update(scaled, same, jnp.asarray(regret * 1e-6), jnp.asarray(t))
-    whole, strategy = rule.update(whole, strategy, jnp.asarray(regret), jnp.asarray(t))
-    single, alone = rule.update(single, before, jnp.asarray(regret[:, :1, 2:3]), jnp.asarray(t))
-    assert (np.asarray(strategy) >= 0).all()
-    np.testing.assert_allclose(np.asarray(strategy).sum(0), 1, atol=1e-12)
+    scaled, same = update(scaled, same, regret * 1e-6, t)
+    whole, strategy = jax.tree.map(np.asarray, update(whole, strategy, regret, t))
+    single, alone = update(single, before, regret[:, :1, 2:3], t)
+    assert (strategy >= 0).all()
+    np.testing.assert_allclose(strategy.sum(0), 1, atol=1e-12)
     np.testing.assert_allclose(strategy[:, :1, 2:3], alone, atol=1e-12)
     if kind is not VADCFR:  # the constants of which are in the unit of utility
       np.testing.assert_allclose(strategy, same, atol=1e-9)
@@ -406,9 +407,10 @@ def test_learns_the_best_action_in_float32(kind):
   rule = kind()
   state, strategy = rule.init((3, 1, 1), "float32"), np.full((3, 1, 1), 1 / 3, np.float32)
   values = np.array([1, 3, 2], np.float32).reshape(3, 1, 1) * np.float32(1e-30)
+  update = jax.jit(rule.update)
   for t in range(1, 200):
     regret = values - (values * strategy).sum(0, keepdims=True)
-    state, strategy = rule.update(state, jnp.asarray(strategy), jnp.asarray(regret), jnp.asarray(t))
+    state, strategy = update(state, strategy, regret, t)
     assert strategy.dtype == np.float32
     strategy = np.asarray(strategy)
   np.testing.assert_allclose(strategy.ravel(), [0, 1, 0], atol=1e-3)

@@ -102,7 +102,10 @@ def test_a_river_and_a_turn_converge_as_in_float32(game):
   assert narrow.exploitability() < 0.003 * ps_cfr_spiel.apps.views.pot_of(narrow.game)
 
 
-@pytest.mark.parametrize("game", ["kuhn_poker", RIVER], ids=["kuhn", "river"])
+FEW = "river_subgame(pot=10,stack=10,bets=a,ranges=AsAd KsKd;QsQd)"
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", FEW], ids=["kuhn", "river"])
 def test_a_long_run_does_not_rise(game):
   """To beyond 2^16 iterations."""
   solver = run_of(game)

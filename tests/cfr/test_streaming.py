@@ -61,21 +61,28 @@ def apart(ours, theirs):
     yield np.asarray(x), np.asarray(y)
 
 
-@pytest.mark.parametrize(("game", "folded"), GAMES.values(), ids=GAMES)
-def test_board_by_board_is_all_at_once(game, folded):
+METHODS = ("nrm+", True, 0.9), ("dcfr", False, 0)  # each with and without folded suits
+
+
+@pytest.mark.parametrize(
+  ("game", "folded", "method"),
+  [(*GAMES[name], METHODS[name in ("turn", "folded flop")]) for name in GAMES],
+  ids=GAMES,
+)
+def test_board_by_board_is_all_at_once(game, folded, method):
   """Rows of folded suits stay as renamings leave them, so there a run begins at its first iteration."""
+  name, alternating, tremble = method
   with precision("float64"):
     plain, streamed = to_device(both(game, folded), "float64")
-    for name, alternating, tremble in (("nrm+", True, 0.9), ("dcfr", False, 0)):
-      rule = cfr.make_rule(name)
-      state = jax.tree.map(np.asarray, cfr.init(plain, rule, "float64"))
-      state = to_device(state if folded else in_the_middle(state, np.random.default_rng(0)), "float64")
-      run = functools.partial(cfr.run, rule=rule, alternating=alternating, tremble=tremble)
-      found = [run(made, state, 1) for made in (streamed, plain)]
-      for ours, theirs in apart(*found):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.abs(theirs).max(initial=0))
-      values = [cfr.evaluate_average(made, found[0]) for made in (streamed, plain)]
-      np.testing.assert_allclose(*map(jax.tree.leaves, values), rtol=1e-10)
+    rule = cfr.make_rule(name)
+    state = jax.tree.map(np.asarray, cfr.init(plain, rule, "float64"))
+    state = to_device(state if folded else in_the_middle(state, np.random.default_rng(0)), "float64")
+    run = functools.partial(cfr.run, rule=rule, alternating=alternating, tremble=tremble)
+    found = [run(made, state, 1) for made in (streamed, plain)]
+    for ours, theirs in apart(*found):
+      np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.abs(theirs).max(initial=0))
+    values = [cfr.evaluate_average(made, found[0]) for made in (streamed, plain)]
+    np.testing.assert_allclose(*map(jax.tree.leaves, values), rtol=1e-10)
 
 
 def test_values_are_those_of_all_boards_at_once():

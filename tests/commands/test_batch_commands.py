@@ -2,9 +2,8 @@
 
 import csv
 import json
-import subprocess
-import sys
 
+import forked
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -65,9 +64,7 @@ def test_data_are_read_without_this_package(tmp_path, capsys):
 def test_values_leave_the_cores_to_the_work(tmp_path):
   words = ["learn", "--street=turn", "--draws=2", "--iterations=1", "--ratios=0.5", "--cores=2", *TRAIN]
   words += ["--values=pretrained", f"--output={tmp_path}"]
-  done = subprocess.run(  # a fresh process, in which nothing has started JAX
-    [sys.executable, "-m", "ps_cfr_spiel", *words], capture_output=True, text=True, timeout=300
-  )
+  done = forked.run(forked.PROGRAM, *words)  # in a process in which nothing has started JAX
   assert done.returncode == 0, done.stderr
 
 

@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import numpy as np
 import pyspiel
 import pytest
@@ -216,8 +217,7 @@ def test_without_matplotlib(tmp_path):
 
 
 def test_an_error_is_one_line_and_nothing_else():
-  command = [PROGRAM, "solve", "river_subgame(nothing=1)"]
-  result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+  result = forked.run(forked.PROGRAM, "solve", "river_subgame(nothing=1)")
   assert (result.returncode, result.stdout) == (2, "")
   assert re.fullmatch(r"ps-cfr-spiel: error: Unknown parameter 'nothing'.+\n", result.stderr), result.stderr
 

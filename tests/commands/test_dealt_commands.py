@@ -2,10 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 
+import forked
 import jax
 import numpy as np
 import pytest
@@ -32,9 +31,8 @@ ENVIRONMENT = users_environment() | {"JAX_PLATFORMS": "cpu"}
 
 def start(folder, *more, **environment):
   """The program in a process of its own."""
-  words = [sys.executable, "-m", "ps_cfr_spiel", "solve", *SOLVE, f"--iterations={ITERATIONS}"]
-  pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-  return subprocess.Popen([*words, f"--output={folder}", *more], env={**ENVIRONMENT, **environment}, **pipes)
+  words = ["solve", *SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", *more]
+  return forked.Copy(forked.PROGRAM, *words, environment={**ENVIRONMENT, **environment})
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +55,13 @@ def test_a_killed_task_changes_nothing(tmp_path, capsys):
     while second.poll() is None and not file.exists():
       time.sleep(0.02)
     second.kill()
-    complaint = first.communicate(timeout=500)[1].splitlines()[-1]
+    first.wait(500)
+    complaint = first.err.splitlines()[-1]
     assert complaint.startswith("ps-cfr-spiel: error: Stopped, as another process of this run may have: ")
     assert "The run up to iteration " in complaint and first.returncode == 2
     assert complaint.endswith(f" is in {file}; continue with --resume.")
-    assert '"value"' not in second.communicate()[0]  # the first one speaks for all
+    second.wait()
+    assert '"value"' not in second.out  # the first one speaks for all
   whole = [*SOLVE, f"--iterations={ITERATIONS}", f"--output={tmp_path / 'one'}"]
   left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
   for words in (whole, [f"--resume={file}", left, "--noplot", "--json"]):

@@ -6,10 +6,9 @@
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import numpy as np
 import pyspiel
 import pytest
@@ -315,9 +314,7 @@ def test_the_command_that_solve_prints_works_as_printed(tmp_path):
   (tmp_path / "heist.py").write_text((SHARED / "heist.py").read_text())
 
   def typed(*words):
-    made = subprocess.run(
-      [sys.executable, "-m", "ps_cfr_spiel", *words], cwd=tmp_path, capture_output=True, text=True
-    )
+    made = forked.run(forked.PROGRAM, *words, folder=tmp_path)
     return made.returncode, made.stdout, made.stderr
 
   code, out, _ = typed("solve", "py_heist", "--module=heist.py", *SOLVE[1:])
@@ -326,7 +323,7 @@ def test_the_command_that_solve_prints_works_as_printed(tmp_path):
   assert printed == "show runs/py_heist/run.safetensors --module=heist.py"
   code, out, _ = typed(*printed.split())
   assert code == 0 and "break left" in out
-  ended = subprocess.run([sys.executable, "-c", GONE], cwd=tmp_path, capture_output=True, text=True)
+  ended = forked.run(GONE, folder=tmp_path)
   assert ended.stdout == "2 2\n"
   first, second = ended.stderr.splitlines()
   assert f"its game py_heist is not registered; add --module={tmp_path / 'heist.py'}" in first

@@ -2,14 +2,12 @@
 
 import itertools
 import json
-import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 import time
 
+import forked
 import pytest
 from interrupts import assert_same, pressing
 
@@ -18,15 +16,8 @@ from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.apps.commands.framework import run as framework_run
 from ps_cfr_spiel.apps.commands.framework.run import Run
 
-PROGRAM = os.path.join(os.path.dirname(sys.executable), "ps-cfr-spiel")
 TURN = "holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a,ranges=AA 76s;KK 8d8c)"
-HEARS = (  # also where the tests themselves run in the background, with SIGINT ignored
-  "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-)
-IN_PLACE = (
-  "import sys; from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.LARGE = 0\n"
-  "from ps_cfr_spiel.apps.commands.program import main; main()"
-)
+IN_PLACE = f"from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.LARGE = 0\n{forked.PROGRAM}"
 PATIENCE = 300  # seconds
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
@@ -119,11 +110,9 @@ def test_a_match_has_the_hands_before(monkeypatch, capsys):
   assert (found["hands"], found["failed"]) == (3, "interrupted")
 
 
-def signalled(words, number, seconds, folder, program=(PROGRAM,)):
+def signalled(words, number, seconds, folder, program=forked.PROGRAM):
   """The exit code and the errors of the program, which gets a signal some seconds after its first save."""
-  command = [sys.executable, "-c", HEARS, *program, *words, f"--output={folder}"]
-  process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-  try:
+  with forked.Copy(program, *words, f"--output={folder}") as process:
     deadline = time.monotonic() + PATIENCE
     while (
       not (folder / "run.safetensors").exists() and process.poll() is None and time.monotonic() < deadline
@@ -131,11 +120,9 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,)):
       time.sleep(0.02)
     time.sleep(seconds)
     process.send_signal(number)
-    errors = process.communicate(timeout=PATIENCE)[1]
-  finally:
-    process.kill()
+    code, errors = process.wait(PATIENCE), process.err
   assert "Traceback" not in errors
-  return process.returncode, errors
+  return code, errors
 
 
 @pytest.mark.parametrize(("number", "code"), CODES.items())
@@ -143,7 +130,7 @@ def test_a_signal_at_a_random_moment(number, code, tmp_path):
   """A turn whose tables change in place is saved, and goes on to the bits of a run in one piece."""
   words = ["solve", TURN, "--iterations=1000000", "--checkpoint_seconds=0.3", "--noplot"]
   seconds = random.uniform(0, 0.5)
-  found, errors = signalled(words, number, seconds, tmp_path, (sys.executable, "-c", IN_PLACE))
+  found, errors = signalled(words, number, seconds, tmp_path, IN_PLACE)
   assert found == code, (seconds, errors)
   assert "Interrupted; the run is saved." in errors
   kept = load_solver(tmp_path / "run.safetensors")
@@ -163,14 +150,10 @@ def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
   words += ["--iterations=100000000", "--checkpoint_seconds=0.3"]
   other = 1 - receiver
   joined = [*words, f"--output={tmp_path}", f"--join={other}/2@{address}"]
-  pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-  with subprocess.Popen([PROGRAM, *joined], **pipes) as process:
-    try:
-      code, errors = signalled([*words, f"--join={receiver}/2@{address}"], number, 0.3, tmp_path)
-      assert (code, process.wait(PATIENCE)) == (CODES[number], CODES[signal.SIGINT]), errors
-      assert "Interrupted; the run is saved." in errors and "the run is saved." in process.stderr.read()
-    finally:
-      process.kill()
+  with forked.Copy(forked.PROGRAM, *joined) as process:
+    code, errors = signalled([*words, f"--join={receiver}/2@{address}"], number, 0.3, tmp_path)
+    assert (code, process.wait(PATIENCE)) == (CODES[number], CODES[signal.SIGINT]), errors
+    assert "Interrupted; the run is saved." in errors and "the run is saved." in process.err
   assert load_solver(tmp_path / "run.safetensors").iteration > 0
 
 

@@ -1,11 +1,11 @@
 """`check_game`: passes what `build_tree` takes, and names what is wrong with the rest."""
 
 import dataclasses
-import subprocess
 import sys
 from pathlib import Path
 
 import faulty_games
+import forked
 import numpy as np
 import pyspiel
 import pytest
@@ -214,8 +214,7 @@ def test_a_long_walk_is_told_and_not_made(histories, seconds, walks, monkeypatch
 
 def test_the_command_in_a_fresh_process(tmp_path, monkeypatch, capsys):
   def check(*words):
-    command = [PROGRAM, "check", *words]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    result = forked.run(forked.PROGRAM, "check", *words, folder=tmp_path)
     assert "Traceback" not in result.stderr
     return result.returncode, result.stdout, result.stderr
 

@@ -28,8 +28,9 @@ DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)] 
 LIARS_DICE = [
   f"liars_dice(numdice={dice},dice_sides={sides}{rule})"
   for dice, sides in DICE
-  if (dice, sides) not in [(1, 5), (4, 1)]  # the largest, and one more of a single side
   for rule in ("", ",bidding_rule=reset-quantity")
+  # Without the largest and one more of a single side; the other rule with one die, two, and three.
+  if (dice, sides) not in [(1, 5), (4, 1)] and (not rule or (dice, sides) in [(1, 3), (2, 2), (3, 1)])
 ]
 POKER = {
   "kuhn": "kuhn_poker",

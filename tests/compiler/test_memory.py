@@ -1,10 +1,9 @@
 """The estimate of memory against what a solver takes, each in a process of its own."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 # The largest resident set is read from /proc: what getrusage says of a new process counts its parent's.
@@ -80,7 +79,6 @@ def test_the_values_of_actions_take_at_most_what_was_estimated(board, share):
 def measured(program, words):
   """The bytes that a program estimates, and those that it takes, pair by pair."""
   settings = {"JAX_ENABLE_COMPILATION_CACHE": "false", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
-  command = [sys.executable, "-c", program, *words]
-  done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=600)
+  done = forked.run(program, *words, environment={**os.environ, **settings})
   assert done.returncode == 0, done.stderr
   return map(int, done.stdout.split())

@@ -332,7 +332,6 @@ def test_other_evaluators_need_the_walk():
   [
     *(("river", kind, (3, -5)) for kind in KINDS),
     ("turn", "dense", (3, -5)),
-    ("turn", "native", (3, -5)),
     ("flop", "native", (3, -5)),
     ("river", "showdown", (3, -3)),  # a zero-sum game
   ],

@@ -1,9 +1,9 @@
 """Compiled code is kept between processes, in a folder of the user's own, unless that is switched off."""
 
 import os
-import subprocess
 import sys
 
+import forked
 import pytest
 
 from ps_cfr_spiel.backend.device import code_cache
@@ -24,11 +24,10 @@ COMPILED = (  # what a process compiles itself, instead of reading it
 
 
 def run(code, *words, **variables):
-  """The lines that a fresh process prints, without the cache that the tests may run with."""
+  """The lines that a new process prints, without the cache that the tests may run with."""
   environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", code_cache.SWITCH))}
   environment |= {"JAX_PLATFORMS": "cpu", **{k: str(v) for k, v in variables.items()}}
-  command = [sys.executable, "-c", code, *map(str, words)]
-  done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+  done = forked.run(code, *words, environment=environment)
   assert done.returncode == 0, done.stderr
   return done.stdout.splitlines()
 

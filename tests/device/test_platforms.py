@@ -1,10 +1,8 @@
 """The device of computations, tried without an accelerator: the last CPU device stands for one."""
 
 import functools
-import os
-import subprocess
-import sys
 
+import forked
 import jax
 import numpy as np
 import pyspiel
@@ -223,5 +221,5 @@ with rehearsal("gpu"):
 
 def test_two_runs_are_each_on_their_own_device():
   """Side by side in one process; all arrays of a run are on its device, also after it has run."""
-  done = subprocess.run([sys.executable, "-c", TWO], capture_output=True, text=True, env={**os.environ})
+  done = forked.run(TWO)
   assert done.stdout == "[1] [0]\nTrue\n", done.stderr

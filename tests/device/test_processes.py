@@ -3,16 +3,16 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 
+import forked
 import pytest
 
 from ps_cfr_spiel.runtime import join_processes
 
 JOINS = """
-import select, signal, sys
+import signal, sys, time
+from pathlib import Path
 from ps_cfr_spiel.backend.device import barrier, join_processes
 def stop(number, frame):
   print("stopped", flush=True)
@@ -22,8 +22,8 @@ for number in (signal.SIGINT, signal.SIGTERM):
 print("joining", flush=True)
 join_processes(sys.argv[1], 2, int(sys.argv[2]))
 print("joined", flush=True)
-while not select.select([sys.stdin], [], [], 0.1)[0]:  # no signal waits for longer
-  pass
+while not Path(sys.argv[3]).exists():
+  time.sleep(0.05)
 barrier("next")
 """
 
@@ -34,25 +34,25 @@ def free_address():
     return f"localhost:{free.getsockname()[1]}"
 
 
-def start(address, process):
-  """A process that joins another one, and meets it again after a line of input."""
-  command = [sys.executable, "-c", JOINS, address, str(process)]
-  pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-  return subprocess.Popen(command, **pipes, env={**os.environ, "JAX_PLATFORMS": "cpu"}, text=True)
+@pytest.fixture
+def meet(tmp_path):
+  """A file: the processes meet once it exists."""
+  return tmp_path / "meet"
+
+
+def start(address, process, meet):
+  """A process that joins another one, and meets it again."""
+  return forked.Copy(JOINS, address, process, meet)
 
 
 @pytest.fixture
-def pair():
+def pair(meet):
   """Two processes that have joined."""
   address = free_address()
-  with start(address, 0) as first, start(address, 1) as second:
-    try:
-      for process in (first, second):
-        assert "joined\n" in process.stdout  # after a line of Gloo's
-      yield first, second
-    finally:
-      first.kill()
-      second.kill()
+  with start(address, 0, meet) as first, start(address, 1, meet) as second:
+    for process in (first, second):
+      process.until_it_says("joined\n")
+    yield first, second
 
 
 def test_a_port_in_use():
@@ -73,41 +73,37 @@ def test_an_address_that_is_none(address):
 def test_without_a_cluster_jax_says_what_is_missing():
   program = "import ps_cfr_spiel; ps_cfr_spiel.runtime.join_processes()"
   clean = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "OMPI_", "KUBERNETES_"))}
-  told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=clean)
+  told = forked.run(program, environment=clean)
   assert "ValueError: This process cannot join other processes: coordinator_address should be" in told.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_waiting_for_the_others(number):
-  with start(free_address(), 0) as process:
-    try:
-      assert process.stdout.readline() == "joining\n"
-      time.sleep(0.3)
-      process.send_signal(number)
-      assert process.stdout.readline() == "stopped\n"
-    finally:
-      process.kill()
+def test_a_signal_while_waiting_for_the_others(number, meet):
+  with start(free_address(), 0, meet) as process:
+    process.until_it_says("joining\n")
+    time.sleep(0.3)
+    process.send_signal(number)
+    process.until_it_says("stopped\n")
 
 
 def test_signals_still_reach_handlers(pair):
   """JAX puts a handler of its own in place of that for SIGTERM."""
   for process, number in zip(pair, (signal.SIGINT, signal.SIGTERM), strict=True):
     process.send_signal(number)
-    assert process.stdout.readline() == "stopped\n"
+    process.until_it_says("stopped\n")
 
 
-def test_after_a_death_the_next_collective_raises(pair):
+def test_after_a_death_the_next_collective_raises(pair, meet):
   first, second = pair
   second.kill()
   second.wait()
-  first.stdin.write("\n")
-  first.stdin.flush()
+  meet.touch()
   assert first.wait(60) != 0
-  assert "Connection closed by peer" in first.stderr.read()
+  assert "Connection closed by peer" in first.err
 
 
 def test_a_death_ends_a_process_without_a_collective(pair):
   first, second = pair
   second.kill()
   assert first.wait(60) == -signal.SIGABRT
-  assert "another task died" in first.stderr.read()
+  assert "another task died" in first.err

@@ -2,12 +2,12 @@
 
 import io
 import math
-import subprocess
 import sys
 import threading
 import tracemalloc
 
 import faulty_games  # noqa: F401  (registers its game)
+import forked
 import pyspiel
 import pytest
 from random_games import random_game
@@ -199,7 +199,8 @@ def test_under_a_process_limit_the_refusal_comes_before_the_memory_is_gone():
     except ValueError as error:
       print(error)
   """
-  result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+  result = forked.run(code)
+  assert result.returncode == 0, result
   assert "needs more than 100 MB of memory" in result.stdout
   assert free_memory() > 1e6
 

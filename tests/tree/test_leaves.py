@@ -68,9 +68,10 @@ def test_many_showdowns_are_valued_as_one_by_one(count):
   reach = [rng.random((n, len(leaves.views[0].weight))) for n in (count, 3)]
   with precision("float64"):
     values, _ = values_of(to_device(leaves.take(chosen), "float64"), 0, to_device(reach, "float64"))
+    alone = jax.jit(lambda leaves, reach: leaves(0, reach))
     for k in range(count):
-      alone = to_device(leaves.take([chosen[0][:, k : k + 1], chosen[1]]), "float64")
-      value, _ = alone(0, to_device([reach[0][k : k + 1], reach[1]], "float64"))
+      one = leaves.take([chosen[0][:, k : k + 1], chosen[1]])
+      value, _ = alone(*to_device((one, [reach[0][k : k + 1], reach[1]]), "float64"))
       np.testing.assert_allclose(values[k], value[0], rtol=0, atol=1e-12)
 
 
