@@ -55,7 +55,7 @@ def median_seconds(function, repetitions: int, clock: Callable[[], float] = time
 
 
 class Seconds(NamedTuple):
-  """The time of some work, by the wall and of processor, which a busy machine lengthens less."""
+  """The time of some work, of the wall and of the processor, which a busy machine lengthens less."""
 
   wall: float
   processor: float

@@ -5,7 +5,7 @@
   python -m benchmarks.engineering.batch --orders map vmap --leaves native dense   (on a GPU: vmap, dense)
 
 The rivers are those of `RandomSituations`: all 1,081 hands for both players, pot and all-in, ten pots behind.
-A figure is iterations of all rivers over the seconds, by the wall and of processor, of a call of
+A figure is iterations of all rivers over the seconds, of the wall and of the processor, of a call of
 `solve_batch` that finds values, tables included, compilation not; the best of several. Its multiples are of
 seconds of processor, in turns with one plain `PSCFRSolver` whose `run` alone counts, and with a solver for
 each river, made, run and evaluated.

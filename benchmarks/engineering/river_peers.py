@@ -5,7 +5,7 @@
 The peer is another solver behind a small program of one's own (`machine.peer_lines` has its arguments); it is
 run here, after ours on each river, and what it prints is shown. The documentation's figures are of
 postflop-solver, in Rust, which pip does not install. An iteration is timed in calls of `run(100)` and of
-`run(10)`, by the wall and of processor (in brackets); our seconds are iterations times the first of these
+`run(10)`, of the wall and of the processor (in brackets); our seconds are iterations times the first of these
 times. Compilation is left out, and is nothing for a second river with the same bets; so are looks, in either.
 Both stop at --target, in percent of the pot.
 
@@ -73,7 +73,7 @@ def main() -> None:
   options = flags(
     __doc__, cap=6000, rivers=list(RIVERS), rules=list(RULES), neighbours=5, target=0.01, peer=None
   )
-  levels = [level for level in LEVELS if level >= options.target]
+  levels = [*(level for level in LEVELS if level > options.target), options.target]
   print(describe())
   for name, text in RIVERS.items():
     if not name.startswith(tuple(options.rivers)):

@@ -6,8 +6,8 @@
 One thread each, all in the same run, each solver in a process of its own, so that memory can be told. "to
 1e-3": wall time until our exploitability is below 0.1% of the uniform policy's, without evaluations and
 compilation. OpenSpiel's C++ solver leaves out what is out of reach and so speeds up in its first iterations;
-it is warmed up by `WARM` of them. An iteration is timed by the wall and of processor; multiples are of
-processor. --limit is in seconds, for one solver on one game; --one measures one GAME and SOLVER, as JSON.
+it is warmed up by `WARM` of them. An iteration has wall and processor time; multiples are of processor
+time. --limit is in seconds, for one solver on one game; --one measures one GAME and SOLVER, as JSON.
 """
 
 import contextlib

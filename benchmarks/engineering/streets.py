@@ -9,7 +9,7 @@
 The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 241 hands of each player on
 9s7c5s, "preset" for a whole flop of postflop-solver's tests (`PRESET`), whose first player gets 105.11 of 180
 chips there, as PioSOLVER says too. The estimate of memory is the one with which trees that do not fit are
-refused. Memory is the largest resident set; seconds are by the wall, in brackets of processor. `--peer
+refused. Memory is the largest resident set; seconds are of the wall, in brackets of the processor. `--peer
 PROGRAM` runs another solver on the same spot afterwards (`machine.peer_lines`).
 """
 

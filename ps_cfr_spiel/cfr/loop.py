@@ -230,6 +230,8 @@ def take_turn(
     regrets = _regrets(game, player, wide, leaf_values, step)
     recorded = _recorded(game, player, before, leaf_values, step)
   else:
+    if before.recorded:
+      raise ValueError("values at a frontier are not recorded in turns whose regrets are given")
     of_player, recorded = _reach(game, player, before, step), ()
   own_reach = _own_reach(game, player, of_player)
   after = _learn(game, player, wide, own_reach, regrets, step)._replace(recorded=recorded)

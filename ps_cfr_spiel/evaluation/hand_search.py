@@ -8,10 +8,10 @@ change of it by each decision, the opponent's in expectation over the range. Tha
 win, and a smaller variance (AIVAT, Burch et al. 2018).
 
 A deal is of public cards, some for each street: the opponent has a range, and the searcher many hands, each
-with its own decisions. At each decision all are credited, and all ways are followed that put `LEAST` chips or
-more at stake, by their probability; of the others each with a chance in proportion to that, and with weights
-that make up for it (Russian roulette). So the ways of one deal share its luck, and large pots are never left
-out.
+with its own decisions. At each decision all are credited, and all ways are followed whose stake times
+probability is at least `LEAST` stakes of the start; of the others each with a chance in proportion to that,
+and with weights that make up for it (Russian roulette). So the ways of one deal share its luck, and large
+pots are never left out.
 """
 
 import itertools
@@ -37,7 +37,7 @@ MOST_BOARDS, SOME_BOARDS = 1_500, 300
 TOGETHER = 32  # hands of the searcher in a deal that share the answers of the opponent's policy
 # Ways in which the cards of each street come in a deal; more cost more than they help.
 BOARDS = 1
-LEAST = 1.0  # chips at stake, in those at the start, from which on a way is always followed
+LEAST = 1.0  # a way is always followed if its stake times its probability is this many stakes of the start
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 

@@ -148,11 +148,11 @@ class Translation(Transformation):
 
     The player's own move that the strategy never makes is translated like an opponent's.
     """
-    actions = tuple(state.history())
+    actions, game = tuple(state.history()), str(state.get_game())
     kept = wrapped.kept if wrapped.kept is not None else Recent(len(actions) + 1)
-    known = next((n for n in range(len(actions), 0, -1) if (player, *actions[:n]) in kept), 0)
+    known = next((n for n in range(len(actions), 0, -1) if (game, player, *actions[:n]) in kept), 0)
     position, readings = (
-      kept[player, *actions[:known]]
+      kept[game, player, *actions[:known]]
       if known
       else (
         state.get_game().new_initial_state(),
@@ -162,7 +162,7 @@ class Translation(Transformation):
     for n, action in enumerate(actions[known:], start=known + 1):
       readings = self._after(wrapped, player, position, action, readings)
       position = position.child(action)
-      kept.once((player, *actions[:n]), lambda: (position, readings))  # noqa: B023
+      kept.once((game, player, *actions[:n]), lambda: (position, readings))  # noqa: B023
     return readings
 
   def _after(

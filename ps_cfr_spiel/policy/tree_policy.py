@@ -252,7 +252,7 @@ class TreePolicy(openspiel_policy.Policy):
         reach: product of the player's own probabilities on the way.
         others_reach: probability that chance and the opponent come here; `reach * others_reach` is the
           probability of the infostate.
-        equity: in poker, the share of the pot that the hand would win in a showdown here; else None.
+        equity: in hold'em, the share of the pot that the hand would win in a showdown here; else None.
 
     It includes only these `public_states`, by number; ValueError for all of them if they are too many.
     """
@@ -265,7 +265,7 @@ class TreePolicy(openspiel_policy.Policy):
     return list(rows(self, public_states))
 
   def to_frame(self, public_states: Collection[int] | None = None):
-    """`to_rows` as a `pandas.DataFrame`, without the column `equity` where no row has one.
+    """`to_rows` as a `pandas.DataFrame`, without the column `equity` where there are rows and none has one.
 
     pandas is an extra, and without it this is a ModuleNotFoundError.
     """
@@ -274,7 +274,7 @@ class TreePolicy(openspiel_policy.Policy):
     except ModuleNotFoundError as error:
       raise ModuleNotFoundError("Data frames need pandas: run pip install 'ps_cfr_spiel[pandas]'") from error
     table = self.to_rows(public_states)
-    known = any(row["equity"] is not None for row in table)
+    known = not table or any(row["equity"] is not None for row in table)
     return pandas.DataFrame(table, columns=[name for name in COLUMNS if known or name != "equity"])
 
   def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:

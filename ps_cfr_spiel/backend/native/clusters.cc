@@ -216,10 +216,7 @@ FOR_EACH_PROCESSOR void learn(const Game<T>& game, Increments<T>* parts, int64_t
     all(&Increments<T>::gains, [&](int64_t place, T) { regrets[place] = above(regrets[place], game.floor); });
   }
   all(&Increments<T>::shares, [&](int64_t place, T share) { compensation[place] += share * each_share; });
-  for (int64_t k = 0; k < count; ++k) {
-    parts[k].gains.clear();
-    parts[k].shares.clear();
-  }
+  for (int64_t k = 0; k < count; ++k) parts[k] = {};  // their memory too: only clusters under way hold any
 }
 
 // The traversals of one part of a cluster after the other, on one thread.
