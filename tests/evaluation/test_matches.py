@@ -84,7 +84,8 @@ def test_a_match_is_from_the_first_players_view(cheat):
   assert theirs.losses > 2 * theirs.wins
 
 
-def test_a_solved_policy_loses_to_nobody(cheat):
+def test_a_solved_policy_loses_to_nobody():
+  cheat = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4,first_player=0)")
   solver = ps_cfr_spiel.PSCFRSolver(cheat)
   solver.run(300)
   assert solver.exploitability() < 0.01

@@ -57,7 +57,7 @@ def test_cards_are_refused_where_their_tables_would_not_fit(free, size):
 
 @pytest.mark.parametrize("aware", ["potential", "distribution"])
 def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
-  dealt = card_game(holdem(5, 4, "0 3 1"))
+  dealt = card_game(holdem(4, 4, "0 3 1"))
   assert len(dealt.deal.strength_table) == len(dealt.deal.hand_classes[-1])
   clusters = np.arange(len(dealt.deal.hand_classes[1])) % 2
   taken = peak(

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -240,7 +241,8 @@ def test_the_pretrained_values_of_holdem(name, size, count):
   checked = None if size == 5 else np.stack([one.checked for one in found])
   new = boards_as_examples({}, *given, np.stack([one.values for one in found]), checked)
   tensors = values.tensors(new, np.arange(count))
-  for wrong, right in zip(tensors.errors(values.network).differences, tensors.added, strict=True):
+  errors = jax.jit(lambda network, data: data.errors(network))(values.network, tensors)
+  for wrong, right in zip(errors.differences, tensors.added, strict=True):
     assert 0 < np.abs(wrong).mean() < np.abs(right).mean() / 2
   if size == 4:  # the worth of a hand is its value over the share of the opponent's range beside it
     wins = np.stack([values.worths(one) * compatible(one.ranges[::-1]) for one in drawn])

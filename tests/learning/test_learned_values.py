@@ -168,7 +168,9 @@ def test_alpha_vectors(tmp_path):
   assert isinstance(values.network, AlphaVectors) and values.card["finished"]
   values.save(tmp_path / "values.safetensors")
   values = NetworkValues.load(tmp_path / "values.safetensors")
-  found = values.network(jnp.asarray(situations.inputs["place"]), tuple(map(jnp.asarray, situations.ranges)))
+  found = jax.jit(lambda network, *given: network(*given))(
+    values.network, situations.inputs["place"], situations.ranges
+  )
   unit, own = values.scale[situations.inputs["place"]], situations.ranges[1]
   worth, taught = ((own * v).sum(1) for v in (found[1] * unit[:, None], situations.values[1]))
   np.testing.assert_allclose(found[0][:, 0] * unit, -worth, atol=1e-5)
