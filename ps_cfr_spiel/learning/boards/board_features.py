@@ -155,7 +155,7 @@ class BoardFeatures(Features):
     nothing = np.zeros((1, len(cards.ALL_HANDS)))
     ratio, known = np.array([given.stack / given.pot - 0.5]), (ranges[:1], ranges[1:])
     one = self._tensors(values.scale, board, ratio, known, (nothing, nothing))
-    betting = one.errors(values.network).differences  # over values of 0
+    betting = _errors(values.network, one).differences  # over values of 0
     wins = np.concatenate([np.asarray(x, float) for x in betting]) * values.scale
     with precision("float32"):
       net_wins = np.asarray(net_wins_on(board[0], cards.ALL_HANDS[live]), float)
@@ -243,6 +243,11 @@ def lines_of(
     f"{game}: values of {cards.STREETS[size + 1]}s are for {cards.STREETS[size]}s of hold'em with the whole "
     f"deck; use {size} board cards."
   )
+
+
+@eqx.filter_jit
+def _errors(network: Network, data: "BoardTensors") -> Errors:
+  return data.errors(network)
 
 
 @jax.jit
