@@ -104,6 +104,25 @@ def test_a_game_is_translated_to_itself():
     assert translated.action_probabilities(state) == pytest.approx(policy.at(decision.player, name))
 
 
+def test_bets_are_understood_in_their_own_game():
+  """The same numbers of actions are other bets in another game; one policy is asked in both by turns."""
+  policy = random_policy(SMALL)
+  games = [pyspiel.load_game(LARGE.replace("0.3 0.8 2", sizes)) for sizes in ("0.3 0.8 2", "0.4 0.6 4")]
+
+  def answers(wrapped, game):
+    state = game.new_initial_state()
+    for _ in range(2):
+      state.apply_action(state.legal_actions()[0])
+    state.apply_action(3)
+    return wrapped.for_hands_at(state)
+
+  kept = WrappedPolicy(games[0], policy, Translation())
+  for game in games:
+    fresh = answers(WrappedPolicy(game, policy, Translation()), game)
+    for action, probabilities in answers(kept, game).items():
+      np.testing.assert_array_equal(probabilities, fresh[action])
+
+
 def remembered(game, state, smaller, player, policy, opponent, translated):
   """The player's value by enumeration, with what it has understood carried along."""
   if state.is_terminal():

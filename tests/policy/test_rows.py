@@ -169,4 +169,5 @@ def test_a_data_frame_has_the_rows():
   frame = policy.to_frame()
   pandas.testing.assert_frame_equal(frame, pandas.DataFrame(policy.to_rows()).drop(columns="equity"))
   assert frame.groupby("infostate")["probability"].sum().to_list() == pytest.approx([1.0] * 12)
-  assert "equity" in random_policy(RIVER).to_frame([0])
+  river = random_policy(RIVER)
+  assert "equity" in river.to_frame([0]) and "equity" in river.to_frame([])
