@@ -1,6 +1,5 @@
+import contextlib
 import socket
-import subprocess
-import sys
 
 import jax
 import numpy as np
@@ -8,6 +7,7 @@ import pyspiel
 import pytest
 from dealt_games import poker
 from edited_files import DELETED, rewrite
+from forked import Copy
 from xla_settings import users_environment
 
 from ps_cfr_spiel import evaluate_policy, load_policy, load_solver
@@ -85,12 +85,14 @@ def five_more(start, output, devices=2, processes=2):
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
   environment = users_environment() | {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
-  command = [sys.executable, "-c", PROGRAM, str(processes)]
-  words = [str(port), str(start), str(devices), str(output)]
-  started = [
-    subprocess.Popen([*command, str(process), *words], env=environment) for process in range(processes)
-  ]
-  assert [process.wait(300) for process in started] == [0] * processes
+  with contextlib.ExitStack() as stack:
+    started = [
+      stack.enter_context(
+        Copy(PROGRAM, processes, process, port, start, devices, output, environment=environment)
+      )
+      for process in range(processes)
+    ]
+    assert [process.wait() for process in started] == [0] * processes
   return load_solver(output)
 
 
@@ -114,8 +116,8 @@ def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
     free.bind(("localhost", 0))
     port = str(free.getsockname()[1])
   words = [port, str(tmp_path), *games]
-  started = [subprocess.Popen([sys.executable, "-c", BUILDS, process, *words]) for process in "01"]
-  assert [process.wait(300) for process in started] == [0, 0]
+  with Copy(BUILDS, 0, *words) as first, Copy(BUILDS, 1, *words) as second:
+    assert (first.wait(), second.wait()) == (0, 0)
   for number, name in enumerate(games):
     monkeypatch.setattr(deals, "MOST_CLASSES", 200_000 if number == 0 else 0)
     alone = make_abstraction(
