@@ -193,8 +193,8 @@ def test_threads_share_a_large_game(rows, types, dtype, alternating, monkeypatch
 
 @pytest.mark.parametrize(
   ("game", "alternating"),
-  [("leduc_poker", True), ("3", False), (TURN, True)],
-  ids=["leduc", "random 3", "turn"],
+  [("kuhn_poker", True), ("3", False), (TURN, True)],
+  ids=["kuhn", "random 3", "turn"],
 )
 def test_tables_in_16_bits_are_xlas(game, alternating):
   """A rounding error of float32 may move a number by a step of 16 bits, where it is at the edge of two."""

@@ -308,7 +308,12 @@ def test_the_library_plays_as_the_reference(played, deals, firsts, estimate, tra
   ("game_string", "games", "key"),
   [
     *(("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12, key) for key in KEYS),
-    *(("cheat", 4, key) for key in KEYS),
+    ("cheat", 4, "observation"),
+    (
+      "cheat(ranks=5,suits=4,hand_size=7,max_discard=2)",
+      4,
+      "memory",
+    ),  # 1 cell of 14
     ("cheat(players=3,ranks=4,suits=3,hand_size=3,max_discard=2)", 9, "observation"),
     ("cheat(players=4,ranks=3,suits=4,hand_size=2,max_discard=2)", 8, "observation"),
   ],

@@ -27,7 +27,7 @@ KINDS = {  # the words that name a game
   "raked": ("river_subgame(board=Ks7d2c5h9s,pot=20,stack=30,ranges=AA KQs;KK QJs,bets=a,rake=5%,cap=1)",),
   "three players": ("kuhn_poker(players=3)",),
   "simultaneous": ("goofspiel(num_cards=3)",),
-  "dealt": (poker(2, 2, 1, "0 1", raises=1),),
+  "dealt": (poker(2, 2, 1, "0 1", raises=0),),
   "hold'em": ("holdem(stack=1000)",),
   "cheat": ("cheat(ranks=4,suits=2,hand_size=2)",),
   "own, observed": ("faulty_game", f"--module={SHARED / 'faulty_games.py'}"),

@@ -66,7 +66,7 @@ def check(optimized):
 @pytest.mark.parametrize(
   "sampler, game",
   [
-    (OutcomeSampling(LearnedBaseline()), LATE),
+    (OutcomeSampling(LearnedBaseline()), SHALLOW),
     (ExternalSampling(), SHALLOW),  # a traversal is a program for each operation of each move
     (PublicSampling(LearnedBaseline()), FEW_BETS),
   ],

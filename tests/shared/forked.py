@@ -23,8 +23,11 @@ PATIENCE = 600  # seconds
 SERVER = """
 import contextlib, json, os, signal, sys, types
 
+import scipy.optimize, scipy.sparse.csgraph, scipy.spatial
 import ps_cfr_spiel, ps_cfr_spiel.apps.commands.program
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, learning, matches, values
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.apps.commands import check, match, play, resolve, show, solve
 with contextlib.suppress(ImportError):
   import matplotlib.pyplot
   from ps_cfr_spiel.apps import pictures
