@@ -37,11 +37,12 @@ def kept(folder):
 
 
 def test_a_second_process_compiles_nothing_long(tmp_path):
+  """It may keep more, which took just too little time before."""
   assert run(COMPILED, tmp_path) == [str(tmp_path), "0"]
   files = kept(tmp_path)
   folder, hits = run(COMPILED, tmp_path)
-  assert folder == str(tmp_path) and int(hits) > 0
-  assert kept(tmp_path) == files != []
+  assert folder == str(tmp_path) and int(hits) >= len(files) > 0
+  assert {*files} <= {*kept(tmp_path)}
 
 
 def test_the_program_keeps_its_code_where_caches_belong(tmp_path):
