@@ -57,7 +57,7 @@ def ours(game, rule):
 
 
 def _figures(setup: float, compiled: float, iteration: Seconds) -> dict[str, float]:
-  """Of a solver, by name."""
+  """A solver's times in seconds, by the names of the columns."""
   return {"setup": setup, "compile": compiled, "iteration": iteration.wall, "processor": iteration.processor}
 
 

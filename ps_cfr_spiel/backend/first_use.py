@@ -23,13 +23,13 @@ def on_first_use(module: str, file: str) -> Module:
   """
   stub = ast.parse(Path(file).with_suffix(".pyi").read_text())
   lines = [line for line in stub.body if isinstance(line, ast.ImportFrom)]
-  homes = {alias.name: str(line.module) for line in lines for alias in line.names}
+  packages = {alias.name: str(line.module) for line in lines for alias in line.names}
 
   def imported(name: str) -> object:
-    if name not in homes:
+    if name not in packages:
       raise AttributeError(f"No {module} attribute {name}")
-    thing = operator.attrgetter(name)(importlib.import_module(homes[name]))
+    thing = operator.attrgetter(name)(importlib.import_module(packages[name]))
     vars(sys.modules[module])[name] = thing  # the next use does not come here
     return thing
 
-  return imported, lambda: sorted(homes), sorted(homes)
+  return imported, lambda: sorted(packages), sorted(packages)

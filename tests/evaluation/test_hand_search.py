@@ -58,7 +58,7 @@ def random_answers(game):
 
 
 def near_the_exact_response(deals, error):
-  """Of a policy that depends on all that its player sees."""
+  """The sampled response to a policy that depends on all that its player sees is near the exact one."""
   game = pyspiel.load_game(GAME)
   answers, exact = random_answers(game)
   sampled = local_best_response(game, answers, hands=deals)

@@ -171,7 +171,7 @@ def test_double_precision():
   indirect=["way"],
 )
 def test_exploitability_falls(estimate, way):
-  """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten.
+  """OpenSpiel's best response to the strategy, key by key, wins less, in a game where little is forgotten.
 
   States play with learned values in `test_a_best_response_in_cheat`.
   """

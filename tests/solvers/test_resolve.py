@@ -36,7 +36,7 @@ def resolving(name, iterations=1000, **options):
 
 @functools.cache
 def exploitability(name, iterations=1000, **options):
-  """Of the tabularised policy, by the package, which OpenSpiel confirms in `test_fewer_actions`."""
+  """The package's own, of the tabularised policy; OpenSpiel confirms it in `test_fewer_actions`."""
   return ps_cfr_spiel.exploitability(load(name), resolving(name, iterations, **options).tabularise())
 
 
