@@ -56,7 +56,8 @@ def sampled_wins(
 ) -> np.ndarray:
   """float64[hands], the wins of a local best response in each deal, a mean over hands; seats alternate.
 
-  Arguments as of `local_best_response`.
+  Arguments as of `local_best_response`. Each deal has draws of its own, so that all policies meet the same
+  boards and hands, and differences between them are less noisy than each.
   """
   policy = by_lines(policy) if has_clusters(policy) else policy
   by_states = isinstance(policy, openspiel_policy.Policy)
@@ -67,9 +68,9 @@ def sampled_wins(
   table: _Table = _Lines(card_game(game), policy) if not by_states else _Holdem(game, policy, actions)
   if isinstance(table, _Lines) and not table.deal.all_alike:
     raise ValueError(f"{game} deals hands of ranges; expected a game that deals all hands alike.")
-  generator = np.random.default_rng(check_integer("seed", seed, 0))
+  seed = check_integer("seed", seed, 0)
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
-  return np.array([_play(table, number % 2, generator) for number in bar])
+  return np.array([_play(table, number % 2, np.random.default_rng([seed, number])) for number in bar])
 
 
 class _Table(Protocol):
