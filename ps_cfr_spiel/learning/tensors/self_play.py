@@ -6,7 +6,8 @@ decision of the player ahead, with the values learned so far beyond and the game
 ends. Its values are an example to learn from. The ranges of the next public state are those that the search
 itself asks about at a random iteration, with strategies perturbed; it is drawn evenly or by its probability.
 Before any values are learned, only the searches that reach the end of the game are made, at random ranges.
-Many pairs of ranges go down the same public states together: a program for all takes hardly longer.
+Many pairs of ranges go down the same public states together: a program for all takes hardly longer. The
+search from the start of the game, the largest, is made once for all games: its values teach nothing.
 """
 
 import collections
@@ -16,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import cfr
@@ -42,10 +42,9 @@ from ps_cfr_spiel.resolving.subgames import (
   Ranges,
   Subgame,
   Subgames,
-  with_beyond,
   with_ranges,
 )
-from ps_cfr_spiel.tree import Array, tables_of
+from ps_cfr_spiel.tree import Array, PublicTree, tables_of
 
 SURVEYED = 30  # ways down the game, of each player, before the first game
 KEPT = 3_000  # public states whose trees are kept, at most
@@ -75,10 +74,20 @@ class Spot(NamedTuple):
   ends: list[Rows]  #: the public states of the frontier
 
 
+class Solved(NamedTuple):
+  """The results of a search from B pairs of ranges."""
+
+  ranges: Pair  #: [B, roots, H] of each player
+  values: Pair  #: the same, at the roots
+  #: for each player [B, MARKS + 1, A, rows, H] for each block, after each part; empty without a frontier.
+  strategies: Sequence[cfr.Blocks]
+
+
 class Drawn(NamedTuple):
   """The strategies by which B pairs of ranges go on from a search."""
 
-  part: Array  #: int32[B], the part of the search at whose end they are taken
+  search: Array  #: int32[B], the pair of ranges of the search
+  part: Array  #: int32[B], the part of that search at whose end they are taken
   share: Array  #: float32[B], of random strategies in them
   seed: Array  #: int32[B], of those
 
@@ -114,10 +123,14 @@ class SelfPlay:
     """
     if not self._spots:
       self._survey(np.random.default_rng(seed))
+    starts: dict[int, Solved] = {}
     bar = progress_bar(progress, iterable=range(first, first + count), unit=" games", desc="Playing")
     for number in bar:
       random = np.random.default_rng([seed, number])
-      examples = [one for player in (0, 1) for one in self._chain(values, player, number, seed, random)]
+      if values is not None and not starts:
+        starts = {player: self._start(values, player, seed) for player in (0, 1)}
+      ways = [self._chain(values, player, starts.get(player), number, seed, random) for player in (0, 1)]
+      examples = [one for way in ways for one in way]
       if examples:
         yield Examples.join(examples)
 
@@ -139,23 +152,37 @@ class SelfPlay:
       spot = self._spot(spot.ends[int(random.integers(len(spot.ends)))].members, player)
     return spot
 
+  def _start(self, values: NetworkValues, player: int, seed: int) -> Solved:
+    """The search from the start of the game."""
+    spot, random = self._spot(self.states.members(()), player), np.random.default_rng(seed)
+    even = np.ones((1, len(spot.root.chance)))
+    return self._search(spot, values, (even, even), random, 0.0)
+
   def _chain(
-    self, values: NetworkValues | None, player: int, number: int, seed: int, random: np.random.Generator
+    self,
+    values: NetworkValues | None,
+    player: int,
+    start: Solved | None,
+    number: int,
+    seed: int,
+    random: np.random.Generator,
   ) -> Iterator[Examples]:
-    """The examples of one player's searches in a game, `TOGETHER` of each public state."""
-    ends = values is None
-    spot = self._end(player, random) if ends else self._spot(self.states.members(()), player)
+    """The examples of one player's searches in a game, `TOGETHER` of each public state.
+
+    `start` is the search from the start of the game; without values, all examples are of the last search.
+    """
+    redrawn = 1.0 if values is None else REDRAWN
+    spot = self._end(player, random) if start is None else self._spot(self.states.members(()), player)
     even = np.ones((TOGETHER, len(spot.root.chance)))
     reach: Pair = even, even
     while True:
-      first, second = (self._range(spot, i, reach[i], random, 1.0 if ends else REDRAWN) for i in (0, 1))
-      ranges = first, second
-      solved, asked = self._search(spot, values, ranges, random)
+      begins = spot.met is None and start is not None
+      solved = start if begins else self._search(spot, values, reach, random, redrawn)
       if spot.met is not None:
-        yield self._example(spot.met, ranges, solved, number, seed)
+        yield self._example(spot.met, solved, number, seed)
       if not spot.ends:
         return
-      flat = [x.reshape(TOGETHER, -1) for x in asked]
+      flat = [x.reshape(TOGETHER, -1) for x in self._onward(spot, solved, random)]
       reached: list[Pair] = [(flat[0][:, end.rows[0]], flat[1][:, end.rows[1]]) for end in spot.ends]
       chances = [float((end.chance * a * b).sum()) for end, (a, b) in zip(spot.ends, reached, strict=True)]
       even, total = random.random() < EVENLY, sum(chances)
@@ -179,7 +206,7 @@ class SelfPlay:
       flat[:, index] = even_if_zero(np.where(redrawn, drawn, given), possible)
     return flat[:, :-1].reshape(-1, *shape)
 
-  def _example(self, met: Met, ranges: Pair, values: Pair, number: int, seed: int) -> Examples:
+  def _example(self, met: Met, solved: Solved, number: int, seed: int) -> Examples:
     columns = tuple(index.shape[1] for index in met.slots.index)
     private = [x.shape[-1] for x in met.private]
     features = dataclasses.replace(
@@ -190,8 +217,9 @@ class SelfPlay:
     inputs = {"public": met.public, "unit": met.unit}
     inputs |= {f"private{i}": met.private[i] for i in (0, 1)}
     inputs |= {f"possible{i}": met.slots.possible[i] for i in (0, 1)}
-    count, given, worth = len(ranges[0]), [], []
-    for at, may, range_, value in zip(met.slots.index, met.slots.possible, ranges, values, strict=True):
+    count, given, worth = len(solved.ranges[0]), [], []
+    results = zip(met.slots.index, met.slots.possible, solved.ranges, solved.values, strict=True)
+    for at, may, range_, value in results:
       both = [np.pad(x.reshape(count, -1), [(0, 0), (0, 1)])[:, at[0]] for x in (range_, value)]
       given.append(both[0].astype(np.float32))
       worth.append(np.where(may, both[1], 0).astype(np.float32))
@@ -201,29 +229,40 @@ class SelfPlay:
     return Examples(card, features, inputs, (given[0], given[1]), (worth[0], worth[1]), draw)
 
   def _search(
-    self, spot: Spot, values: NetworkValues | None, ranges: Pair, random: np.random.Generator
-  ) -> tuple[Pair, Pair]:
-    """Both players' values at the root, and the ranges in a question about the frontier, of each pair."""
+    self, spot: Spot, values: NetworkValues | None, reach: Pair, random: np.random.Generator, redrawn: float
+  ) -> Solved:
+    """A search from a reach [B, n] of each player at the histories of its root, a share of them redrawn."""
     tree, subgame = spot.subgame.tree, spot.subgame
+    first, second = (self._range(spot, i, reach[i], random, redrawn) for i in (0, 1))
     if spot.beyond is not None:
       assert values is not None and spot.beyond_met is not None
-      first, second = zip(subgame.shape.frontier, [p.types for p in tree.players], strict=True)
+      one, other = zip(subgame.shape.frontier, [p.types for p in tree.players], strict=True)
       beyond = self.features.bound(values, spot.beyond, spot.beyond_met)
-      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
-    count = len(ranges[0])
+      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (one, other)))
     marks = np.sort(self.iterations ** random.random(MARKS)).astype(np.int32)
     parts = np.diff(marks, prepend=0, append=self.iterations).astype(np.int32)
     bound = BoundCFR(tree, subgame.leaf_roots, parts, NRMPlus(), "average")
+    with precision("float32"):
+      given = to_device((bound, (first, second)), "float32")
+      values_at, strategies = _searched(*given)
+    one, other = (np.asarray(x, float) for x in values_at)
+    return Solved((first, second), (one, other), strategies)
+
+  def _onward(self, spot: Spot, solved: Solved, random: np.random.Generator) -> Pair:
+    """[TOGETHER, F, H]: the ranges in questions of a search about its frontier."""
+    count, tree, subgame = TOGETHER, spot.subgame.tree, spot.subgame
     drawn = Drawn(
+      np.arange(count, dtype=np.int32) % len(solved.ranges[0]),
       random.integers(MARKS, size=count).astype(np.int32),
       random.choice(NOISE, count).astype(np.float32),
       random.integers(2**31, size=count).astype(np.int32),
     )
+    first, second = zip(subgame.shape.frontier, [p.types for p in tree.players], strict=True)
+    leaves = FrontierLeaves(tree.leaves, EchoedRanges(), (first, second))
+    ahead = dataclasses.replace(tree, leaves=leaves), subgame.leaf_roots
     with precision("float32"):
-      given = to_device((bound, ranges, drawn), "float32")
-      solved, asked = _searched(*given)
-    (one, other), (first, second) = ([np.asarray(x, float) for x in pair] for pair in (solved, asked))
-    return (one, other), (first, second)
+      one, other = _asked(*to_device((*ahead, solved.ranges, solved.strategies, drawn), "float32"))
+    return np.asarray(one, float), np.asarray(other, float)
 
   def _spot(self, members: Members, player: int) -> Spot:
     key = player, members[0]
@@ -239,16 +278,16 @@ class SelfPlay:
     place = int(subgames.nodes.public[_number(subgames, members[0])])
     levels = Levels.of(subgames.labels, 1)[player]
     frontier = levels.frontier(levels.horizon(place))
-    kind = bool(frontier)  # a search to the end of the game needs no values
-    subgame = subgames.cut([place], frontier, pad_to=self._shapes.largest(("search", kind)))
+    # A few sizes, as frontiers differ much; none for a search to the end of the game, which needs no values.
+    count = max(FRONTIER, 1 << (len(frontier) - 1).bit_length()) if frontier else 0
+    subgame = subgames.cut([place], frontier, pad_to=self._shapes.largest(("search", count)))
     (root,) = _rows(subgames, subgame, [place])
     start = members == ((),)
     met = None if start else self.features.meet(subgames, subgame, [place], 1)
-    if not kind:
+    if not frontier:
       return Spot(subgame, root, met, None, None, [])
     ends = subgame.frontier_states
     beyond = subgames.cut(ends, pad_to=self._shapes.fitting("beyond", subgame.shape.frontier))
-    count = max(FRONTIER, 1 << (len(ends) - 1).bit_length())  # a few sizes, as frontiers differ much
     beyond_met = self.features.meet(subgames, beyond, ends, count, self._most)
     first, second = (x.shape[1] for x in beyond_met.private)
     self._most = first, second
@@ -284,35 +323,51 @@ def _rows(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) ->
 
 
 @jit()
-def _searched(bound: BoundCFR, ranges: Ranges, drawn: Drawn) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
-  """The values of searches from ranges [B, roots, H], and the ranges [B, F, H] at their frontier.
+def _searched(bound: BoundCFR, ranges: Ranges) -> tuple[tuple[Array, Array], Sequence[cfr.Blocks]]:
+  """The values of searches from ranges [B, roots, H], and the strategies after each part: see `Solved`.
 
-  `bound.iterations` are the parts of a search; without a frontier ranges are empty.
+  `bound.iterations` are the parts of a search.
   """
 
-  def search(ranges: Ranges, drawn: Drawn):
+  def search(ranges: Ranges):
     tree = dataclasses.replace(bound.tree, leaves=with_ranges(bound.tree.leaves, ranges, bound.leaf_roots))
     state = cfr.init(tree, bound.rule, str(ranges[0].dtype))
 
     def part(state, iterations):
       state = cfr.iterate(tree, state, iterations, rule=bound.rule)
-      return state, cfr.current_strategy(tree, state)
+      return state, tuple(map(tuple, cfr.current_strategy(tree, state)))
 
     state, strategies = jax.lax.scan(part, state, bound.iterations)
     values = bound.of_strategies(tree, cfr.average_strategy(tree, state))
-    if not isinstance(bound.tree.leaves, FrontierLeaves):
-      return values, (jnp.zeros((0, 1)), jnp.zeros((0, 1)))
+    return values, strategies if isinstance(bound.tree.leaves, FrontierLeaves) else ()
+
+  return jax.vmap(search)(ranges)
+
+
+@jit()
+def _asked(
+  tree: PublicTree,
+  leaf_roots: tuple[Sequence[Array], Sequence[Array]],
+  ranges: Ranges,
+  strategies: Sequence[cfr.Blocks],
+  drawn: Drawn,
+) -> tuple[Array, ...]:
+  """The ranges [B, F, H] at the frontier of searches from ranges, by strategies of theirs: see `Solved`."""
+
+  def onward(drawn: Drawn):
+    begun = ranges[0][drawn.search], ranges[1][drawn.search]
+    asked = dataclasses.replace(tree, leaves=with_ranges(tree.leaves, begun, leaf_roots))
     keys, played = jax.random.split(jax.random.key(drawn.seed)), []
     for key, forest, blocks in zip(keys, tree.players, strategies, strict=True):
       shape = sum(actions * rows for actions, rows, _ in forest.block_shapes), forest.types
       # One draw for all blocks: the code of each would take seconds to compile.
       noise = tables_of(jax.random.uniform(key, shape, ranges[0].dtype, 1e-6) ** 2, forest.block_shapes)
-      mixed = zip(blocks, noise, strict=True)
-      share = drawn.share
+      mixed, share = zip(blocks, noise, strict=True), drawn.share
       played.append(
-        tuple((1 - share) * x[drawn.part] + share * n / n.sum(0, keepdims=True) for x, n in mixed)
+        tuple(
+          (1 - share) * x[drawn.search, drawn.part] + share * n / n.sum(0, keepdims=True) for x, n in mixed
+        )
       )
-    asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
-    return values, asked_ranges(asked, played)
+    return asked_ranges(asked, played)
 
-  return jax.vmap(search)(ranges, drawn)
+  return jax.vmap(onward)(drawn)
