@@ -14,6 +14,7 @@ from edited_files import packed, unpacked
 import ps_cfr_spiel
 from ps_cfr_spiel import learning, matches, values
 from ps_cfr_spiel.learning.settings import check_memory
+from ps_cfr_spiel.learning.tensors import self_play
 from ps_cfr_spiel.learning.tensors.observations import Observations
 from ps_cfr_spiel.learning.tensors.self_play import TOGETHER, SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
@@ -131,6 +132,55 @@ def test_self_play_solves_the_last_decisions_exactly(monkeypatch):
         np.testing.assert_allclose(given[k][:3], np.asarray(value)[at, 0], atol=2e-3)
       asked += 1
   assert asked == len(examples) >= 6
+
+
+def test_ranges_ahead_are_those_of_one_iteration(learned, monkeypatch):
+  """Player 0 of Kuhn poker comes back after a check and a bet, by ranges times their probabilities."""
+  monkeypatch.setattr(self_play, "NOISE", (0.0,))
+  played = SelfPlay(PublicStates(pyspiel.load_game(KUHN)), TensorFeatures.of(), 100)
+  spot, random = played._spot(played.states.members(()), 0), np.random.default_rng(0)
+  begun = pair(np.array([[1.0], [0.5]]) for _ in (0, 1))  # the start of the game is one history
+  solved = played._search(spot, learned[0], begun, random, 0.0)
+  ((members, rows, _),) = spot.ends
+  ahead = [
+    x.reshape(TOGETHER, -1)[:, at] for x, at in zip(played._onward(spot, solved, random), rows, strict=True)
+  ]
+  parts = set()
+  for k in range(TOGETHER):
+    reach, search = begun[0][k % 2, 0], k % 2
+    checks, *_ = (np.asarray(x[search, :, 0, :, 0]) for x in solved.strategies[0])  # [parts, rows]
+    bets = np.concatenate([x[search, :, 1, :, 0] for x in solved.strategies[1]], 1)
+    same = [
+      part
+      for part in range(len(checks))
+      if all(
+        np.isclose(given[k, n] / reach, table[part], atol=1e-6).any()
+        for given, table in zip(ahead, (checks, bets), strict=True)
+        for n in range(len(members))
+      )
+    ]
+    assert same, k
+    parts |= set(same)
+  assert len(parts) > 2
+
+
+def test_the_search_from_the_start_is_made_once_and_examples_depend_on_their_number_alone(
+  learned, monkeypatch
+):
+  played = SelfPlay(PublicStates(pyspiel.load_game(KUHN)), TensorFeatures.of(), 20)
+  sizes, search = [], SelfPlay._search
+  monkeypatch.setattr(
+    SelfPlay,
+    "_search",
+    lambda self, spot, values, reach, *x: (
+      sizes.append(len(reach[0])),
+      search(self, spot, values, reach, *x),
+    )[1],
+  )
+  three, last = (list(played.play(learned[0], 7, *numbers, False)) for numbers in ((0, 3), (2, 1)))
+  assert sizes == [1, 1, *[TOGETHER] * 3, 1, 1, TOGETHER]
+  for one, other in zip(three[2].values, last[0].values, strict=True):
+    np.testing.assert_array_equal(one, other)
 
 
 def test_learned_values_are_near_exact_ones_and_so_are_searches(learned):
