@@ -176,8 +176,10 @@ class SelfPlay:
     even = np.ones((TOGETHER, len(spot.root.chance)))
     reach: Pair = even, even
     while True:
-      begins = spot.met is None and start is not None
-      solved = start if begins else self._search(spot, values, reach, random, redrawn)
+      if spot.met is None and start is not None:
+        solved = start
+      else:
+        solved = self._search(spot, values, reach, random, redrawn)
       if spot.met is not None:
         yield self._example(spot.met, solved, number, seed)
       if not spot.ends:
