@@ -83,11 +83,11 @@ def translate(
 
 
 class TranslatedHistory(NamedTuple):
-  """A translation of a hand so far, with its probabilities."""
+  """A translation of a hand so far."""
 
   state: pyspiel.State  #: of the smaller game
-  likely: float  #: probability that the moves of chance and the opponent are translated this way
-  reach: Chance  #: probability of the strategy's own moves
+  #: the probability that the opponent's moves are translated this way, times that of the strategy's own moves.
+  weight: Chance
 
 
 class _Bets(NamedTuple):
@@ -134,13 +134,11 @@ class Translation(Transformation):
   def changed(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> dict[int, Chance]:
     """See `Transformation`: the moves after each translation of the hand, weighted by its probability."""
     readings, mixed = self.translations(wrapped, state, player), dict[int, Chance]()
-    total = sum(reading.likely * reading.reach for reading in readings)
+    total = sum(reading.weight for reading in readings)
     for reading in readings:
       for _, chosen, played in self._moves(state, player, reading.state, wrapped.ask):
         for action, probability in played.items():
-          mixed[action] = (
-            mixed.get(action, 0.0) + reading.likely * reading.reach / total * chosen * probability
-          )
+          mixed[action] = mixed.get(action, 0.0) + reading.weight / total * chosen * probability
     return mixed
 
   def translations(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> list[TranslatedHistory]:
@@ -156,7 +154,7 @@ class Translation(Transformation):
       if known
       else (
         state.get_game().new_initial_state(),
-        [TranslatedHistory(wrapped.game.new_initial_state(), 1.0, 1.0)],
+        [TranslatedHistory(wrapped.game.new_initial_state(), 1.0)],
       )
     )
     for n, action in enumerate(actions[known:], start=known + 1):
@@ -179,14 +177,14 @@ class Translation(Transformation):
     after = []
     if mover == player:
       after = [new for reading in readings for new in self._own(position, action, reading, wrapped.ask)]
-    never = np.equal(sum(reading.reach for reading in after), 0)
+    never = np.equal(sum(reading.weight for reading in after), 0)
     if np.any(never):
       after += [
-        w._replace(reach=w.reach * never)
+        w._replace(weight=w.weight * never)
         for reading in readings
         for w in self._opponents(position, action, reading)
       ]
-    return after
+    return _joined(after)
 
   def _own(
     self, state: pyspiel.State, action: int, reading: TranslatedHistory, ask: Ask
@@ -194,7 +192,7 @@ class Translation(Transformation):
     for chosen, probability, played in self._moves(state, state.current_player(), reading.state, ask):
       if np.any(made := probability * played.get(action, 0.0)):
         after = reading.state if chosen is None else reading.state.child(chosen)
-        yield TranslatedHistory(after, reading.likely, reading.reach * made)
+        yield TranslatedHistory(after, reading.weight * made)
 
   def _opponents(
     self, state: pyspiel.State, action: int, reading: TranslatedHistory
@@ -203,7 +201,7 @@ class Translation(Transformation):
       yield reading
       return
     for translated, probability in self._translated(state, action, reading.state).items():
-      yield TranslatedHistory(reading.state.child(translated), reading.likely * probability, reading.reach)
+      yield TranslatedHistory(reading.state.child(translated), reading.weight * probability)
 
   def _moves(
     self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask
@@ -258,3 +256,12 @@ class Translation(Transformation):
         smaller.apply_action(outcome)
         return smaller
     raise ValueError(f"The strategy is for {smaller.get_game()}, which has no {dealt!r} after {smaller}.")
+
+
+def _joined(readings: Sequence[TranslatedHistory]) -> list[TranslatedHistory]:
+  """The same with one for each history of the smaller game, in the order in which they come first."""
+  together = dict[tuple[int, ...], TranslatedHistory]()
+  for reading in readings:
+    same = together.get(history := tuple(reading.state.history()))
+    together[history] = reading if same is None else same._replace(weight=same.weight + reading.weight)
+  return list(together.values())

@@ -12,6 +12,7 @@ from ps_cfr_spiel import abstractions
 from ps_cfr_spiel.cards.notation import bet_sizes
 from ps_cfr_spiel.policy import MAPPINGS, Translation, WrappedPolicy, translate
 from ps_cfr_spiel.policy.action_translation import pseudo_harmonic
+from ps_cfr_spiel.policy.wrapped import Wrapped
 
 RANGES = "ranges=AsAd QsQd 7c6c;JsJd Ah8h"
 SMALL = f"river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.5 a,{RANGES})"
@@ -102,6 +103,22 @@ def test_a_game_is_translated_to_itself():
   for decision, h, name in policy.labels.infostates():
     state = policy.labels.state(decision, h)
     assert translated.action_probabilities(state) == pytest.approx(policy.at(decision.player, name))
+
+
+def test_translations_to_one_history_are_one():
+  """With equal sizes there is one, after own moves that some hands never make too."""
+  policy = random_policy(SMALL)
+  state = policy.game.new_initial_state()
+  moves, hands = [0, 0, 2, 2, 1], np.arange(3)  # the deal; a bet, a raise and its call
+
+  def ask(at, player):
+    return {action: np.where(hands == k % 3, 0.0, 1.0) for k, action in enumerate(at.legal_actions())}
+
+  for action in moves:
+    state.apply_action(action)
+  for player in (0, 1):
+    (reading,) = Translation().translations(Wrapped(policy.game, ask), state, player)
+    assert reading.state.history() == state.history()
 
 
 def test_bets_are_understood_in_their_own_game():
