@@ -86,7 +86,7 @@ class TranslatedHistory(NamedTuple):
   """A translation of a hand so far."""
 
   state: pyspiel.State  #: of the smaller game
-  #: the probability that the opponent's moves are translated this way, times that of the strategy's own moves.
+  #: the probability that the opponent's moves are translated this way, times that of the own moves.
   weight: Chance
 
 
