@@ -5,9 +5,13 @@
 // and closes it: its leaves pay, and values go up through its rows and into those of the units above. So
 // reach and values exist for one board of each street at a time, in a stack, and stay in the cache; tables are
 // read and written once. Boards of the street after the trunk are shared out over threads. Each adds to a trunk of
-// its own; these are summed in the order of boards, so that numbers do not depend on the number of threads.
+// its own; these are summed in the order of boards, so that numbers do not depend on the number of threads. A trunk
+// is used again once it is summed (`InOrder`): one for each board would be a tenth of the memory of a flop.
 //
 // An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
+
+#include <condition_variable>
+#include <mutex>
 
 #include "learn.h"
 #include "sweep.h"
@@ -592,15 +596,54 @@ WALK(float, Codes, Worth<float>, walk)
 WALK(double, Strategies<float>, Values, walk)
 WALK(double, Strategies<double>, Values, walk)
 
+// Places for what jobs leave, in which it waits until all jobs before have been summed.
+class InOrder {
+  std::mutex lock;
+  std::condition_variable freed;
+  std::vector<int64_t> free, waiting;  // places; of each job the place with what it left, or -1
+  int64_t next = 0, summed = 0;
+
+ public:
+  InOrder(int64_t jobs, int64_t places) : waiting(jobs, -1) {
+    while (places-- > 0) free.push_back(places);
+  }
+  // The next job and a place for it, as soon as one is free; false if none is left. Jobs begin in order, each in its
+  // place, so the first that is not summed is never one that waits.
+  bool begin(int64_t& job, int64_t& place) {
+    std::unique_lock<std::mutex> held(lock);
+    const int64_t jobs = waiting.size();
+    freed.wait(held, [&] { return !free.empty() || next == jobs; });
+    if (next == jobs) return false;
+    job = next++;
+    place = free.back();
+    free.pop_back();
+    if (next == jobs) freed.notify_all();
+    return true;
+  }
+  // Calls `sum` with the places of this job and of those after it, in order, as far as all before them are done.
+  template <typename Sum>
+  void end(int64_t job, int64_t place, const Sum& sum) {
+    const std::lock_guard<std::mutex> held(lock);
+    waiting[job] = place;
+    for (const int64_t jobs = waiting.size(); summed < jobs && waiting[summed] >= 0; ++summed) {
+      sum(waiting[summed]);
+      free.push_back(waiting[summed]);
+    }
+    freed.notify_all();
+  }
+};
+
 // Walks over all boards, by as many threads as there are cores.
 template <typename T>
 struct Streaming {
+  static constexpr int64_t ahead = 2;  // trunks of each thread, which so seldom waits for another
   const Unit *units, *end;
   const Seat<T>* seats;
   std::vector<const Unit*> boards;  // after the trunk
   std::vector<std::vector<T>> memory;
   std::vector<Stack<T>> stacks;  // of each thread
-  std::vector<T> trunks[2];      // values: the sum, and each board's
+  std::vector<T> trunks[2];      // values: the sum, and those of some boards
+  int64_t places = 0;            // of boards' trunks
   Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
 
   Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
@@ -608,11 +651,12 @@ struct Streaming {
       if (u->street == 1) boards.push_back(u);
     }
     const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(cores(), boards.size()));
+    places = std::min<int64_t>(ahead * threads, boards.size());
     Stack<T> stack{};
     for (int i : {0, 1}) {
       stack.trunk[i] = seats[i].trunk;
       stack.width[i] = seats[i].width;
-      trunks[i].resize((1 + boards.size()) * size(i));
+      trunks[i].resize((1 + places) * size(i));
       stack.reach_in[i][0] = take(size(i));
     }
     const int64_t widest = std::max(seats[0].width, seats[1].width), actions = std::max(seats[0].actions, seats[1].actions);
@@ -639,25 +683,28 @@ struct Streaming {
     for (int i : {0, 1}) std::fill_n(stacks[0].reach(i, 0), seats[i].width, T(1));  // the root
     for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
     go(game, units, units + 1, stacks[0], job, who, changed, Step::open);
-    std::atomic<size_t> next{0};
+    InOrder order(boards.size(), places);
     in_threads(stacks.size(), [&](int64_t thread) {
       Stack<T>& stack = stacks[thread];
-      for (size_t k; (k = next++) < boards.size();) {
-        on_trunk(stack, 1 + k);
+      for (int64_t k, place; order.begin(k, place);) {
+        on_trunk(stack, 1 + place);
         for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
-        go(game, boards[k], k + 1 < boards.size() ? boards[k + 1] : end, stack, job, who, {0, 1}, Step::both);
+        go(game, boards[k], k + 1 < static_cast<int64_t>(boards.size()) ? boards[k + 1] : end, stack, job, who, {0, 1},
+           Step::both);
+        order.end(k, place, [&](int64_t of) { add(who, 1 + of); });
       }
     });
     on_trunk(stacks[0], 0);
-    for (int i = who.first; i <= who.last; ++i) {
-      T* __restrict sum = trunks[i].data();
-      for (size_t k = 1; k <= boards.size(); ++k) {
-        const T* board = trunks[i].data() + k * size(i);
-        for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
-      }
-    }
     go(game, units, units + 1, stacks[0], job, who, changed, Step::close);
     changed = who;
+  }
+  // Adds a board's trunk to the sum.
+  void add(Who who, int64_t number) {
+    for (int i = who.first; i <= who.last; ++i) {
+      T* __restrict sum = trunks[i].data();
+      const T* board = trunks[i].data() + number * size(i);
+      for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
+    }
   }
   T root(int i) const {
     double sum = 0;
