@@ -1,26 +1,28 @@
-"""The state of a run in one block of the host's memory, and iterations on it by direct calls of the library.
+"""The state of a run on the host, and iterations on it by direct calls of the library.
 
-`loop.run` is a program of XLA, which takes some 0.1 ms to start, and its results are dozens of arrays. For
-engines of whole iterations `DirectRun` calls the library itself: the same kernels on the same
-numbers give the same state to the last bit. A state is never changed: each call writes a new block.
+`loop.run` is a program of XLA, which takes a second to compile, some 0.1 ms to start, and its results are
+dozens of arrays. For engines of whole iterations a `DirectRun` calls the library itself: the same kernels on
+the same numbers give the same state to the last bit. A small state is one block of memory, and is never
+changed: each call writes a new block. Large tables, of which there is no second copy, change in their places.
 """
 
+import abc
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.device import bytes_of, jit
+from ps_cfr_spiel.backend.device import bytes_of, interruptible, jit
 from ps_cfr_spiel.backend.native import DirectCall, TableCall
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, iteration_numbers, tables_of_players, with_tables
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import SolverState
-from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
+from ps_cfr_spiel.tree import Array, BoardTraversal, PlayerPasses, PublicTree
 
 AHEAD = 1024  # iterations whose numbers are computed at once
 MOST_BYTES = (
@@ -114,51 +116,135 @@ def _ahead(
   return iteration_numbers(Step(done + 1, averaging_delay, rule, tremble), AHEAD, dtype)
 
 
-def is_called_directly(state: SolverState | HostState) -> bool:
-  """True for a state so small that direct calls pay."""
-  return isinstance(state, HostState) or bytes_of(state.players) <= MOST_BYTES
+class _NumbersAhead:
+  """The numbers of iterations (`iteration_numbers`), of many at once; `of` is `_ahead` for a run."""
+
+  def __init__(self, done: int, of: Callable[[Int[np.ndarray, ""]], Float[Array, "AHEAD K"]]):
+    self._of = of
+    self._look(done)
+
+  def _look(self, done: int) -> None:
+    self._from, self._rows = done, np.asarray(self._of(np.array(done, np.int32)))
+
+  def have(self, done: int, iterations: int) -> bool:
+    """True if those after `done` are there."""
+    ahead = done - self._from
+    return ahead >= 0 and ahead + iterations <= len(self._rows)
+
+  def between(self, done: int, end: int) -> Iterator[Float[np.ndarray, "N K"]]:
+    """Those after `done` up to `end`, in parts; within `precision` unless it has them."""
+    while done < end:
+      if not self._from <= done < self._from + len(self._rows):
+        self._look(done)
+      rows = self._rows[done - self._from : end - self._from]
+      yield rows
+      done += len(rows)
 
 
-class DirectRun:
-  """Iterations of one run; the arguments are those of `loop.run`."""
+class DirectRun(abc.ABC):
+  """Iterations of one run by direct calls."""
+
+  @abc.abstractmethod
+  def knows(self, state: SolverState | HostState, iterations: int) -> bool:
+    """True if a call needs no program of XLA, and may be interrupted."""
+
+  @abc.abstractmethod
+  def after(self, state: SolverState | HostState, iterations: int) -> SolverState | HostState:
+    """The state after further iterations; within `precision` unless it `knows` their numbers."""
+
+
+def direct_run(
+  tree: PublicTree,
+  state: SolverState | HostState,
+  averaging_delay: int,
+  in_place: bool,
+  *,
+  rule: Rule,
+  alternating: bool,
+  tremble: float,
+) -> DirectRun | None:
+  """The run by direct calls where they pay: on a small state, or board by board on tables in their places.
+
+  Call it within `precision`, for a case whose engine takes whole iterations. `in_place` says that no state
+  before is kept; the other arguments are those of `loop.run`. None: XLA's programs are as good.
+  """
+  if in_place:
+    of_boards = isinstance(tree.stream, BoardTraversal)
+    return RunInPlace(tree, state, averaging_delay, rule, alternating, tremble) if of_boards else None
+  small = isinstance(state, HostState) or bytes_of(state.players) <= MOST_BYTES
+  return RunInBlock(tree, state, averaging_delay, rule, alternating, tremble) if small else None
+
+
+class RunInBlock(DirectRun):
+  """A run on a small state; the arguments are those of `direct_run`."""
 
   def __init__(
     self,
     tree: PublicTree,
-    state: SolverState,
+    state: SolverState | HostState,
     averaging_delay: int,
-    *,
     rule: Rule,
     alternating: bool,
     tremble: float,
   ):
-    """Prepare the calls; within `precision`, for a case whose engine takes whole iterations."""
+    """Prepare the calls."""
     self.layout, dtype = Layout.of(state.players), state.players[0].dtype
     made = _made(tree, state.players, rule=rule, alternating=alternating)
     self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
-    self._numbers = functools.partial(_ahead, rule=rule, tremble=tremble, dtype=str(dtype))
-    self._delay = np.array(averaging_delay, np.int32)
-    self._look_ahead(int(state.iteration))
-
-  def _look_ahead(self, done: int) -> None:
-    self._from, self._rows = done, np.asarray(self._numbers(np.array(done, np.int32), self._delay))
+    self._numbers = _numbers(state, averaging_delay, rule, tremble)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
-    """True if a call needs no program of XLA."""
-    ahead = int(state.iteration) - self._from
-    return isinstance(state, HostState) and ahead >= 0 and ahead + iterations <= len(self._rows)
+    """See `DirectRun`."""
+    return isinstance(state, HostState) and self._numbers.have(int(state.iteration), iterations)
 
   def after(self, state: SolverState | HostState, iterations: int) -> HostState:
-    """The state after further iterations; within `precision` unless it `knows` their numbers."""
+    """See `DirectRun`."""
     state = state if isinstance(state, HostState) else HostState.of(state, self.layout)
     done = int(state.iteration)
-    end = done + iterations
-    while done < end:
-      if not self._from <= done < self._from + len(self._rows):
-        self._look_ahead(done)
-      rows = self._rows[done - self._from : end - self._from]
+    for rows in self._numbers.between(done, done + iterations):
       block = np.empty(self.layout.size, np.uint8)
       self._call(len(rows), rows, state.block, block)
       done += len(rows)
       state = HostState(self.layout, done, block)
     return state
+
+
+class RunInPlace(DirectRun):
+  """A run on large tables, board by board; the arguments are those of `direct_run`."""
+
+  def __init__(
+    self,
+    tree: PublicTree,
+    state: SolverState | HostState,
+    averaging_delay: int,
+    rule: Rule,
+    alternating: bool,
+    tremble: float,
+  ):
+    """Prepare the calls; no array of the tree is copied."""
+    engine, tables = choose(tree, rule, state.players).engine, tables_of_players(state.players)
+    assert engine.iterations is not None
+    made = engine.iterations(tree, (), state.players, rule, alternating)
+    shapes = [jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in tables]
+    self._call = DirectCall(made, state.players[0].dtype, shapes, [0] * len(shapes))
+    self._numbers = _numbers(state, averaging_delay, rule, tremble)
+
+  def knows(self, state: SolverState | HostState, iterations: int) -> bool:
+    """Never: an interrupted call would leave the number of iterations behind the tables."""
+    return False
+
+  def after(self, state: SolverState | HostState, iterations: int) -> SolverState:
+    """See `DirectRun`; in the given state's memory, if it is NumPy's and may be written, else in a copy's."""
+    tables = [np.require(x, requirements=["C", "W"]) for x in tables_of_players(state.players)]
+    done = int(state.iteration)
+    for rows in self._numbers.between(done, done + iterations):
+      interruptible(functools.partial(self._call.change, len(rows), rows, tables))
+    return SolverState(np.array(done + iterations, np.int32), with_tables(state.players, tables))
+
+
+def _numbers(
+  state: SolverState | HostState, averaging_delay: int, rule: Rule, tremble: float
+) -> _NumbersAhead:
+  options = {"rule": rule, "tremble": tremble, "dtype": str(state.players[0].dtype)}
+  delay = np.array(averaging_delay, np.int32)
+  return _NumbersAhead(int(state.iteration), lambda done: _ahead(done, delay, **options))

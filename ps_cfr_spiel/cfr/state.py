@@ -21,7 +21,7 @@ from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import jit, to_device
-from ps_cfr_spiel.backend.native import call, why_unavailable
+from ps_cfr_spiel.backend.native import call, call_directly, why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
@@ -29,6 +29,7 @@ from ps_cfr_spiel.cfr.sixteen_bits import Rounded
 from ps_cfr_spiel.tree import (
   Array,
   BoardPasses,
+  BoardTraversal,
   Evaluation,
   Passes,
   PlayerTree,
@@ -171,7 +172,7 @@ def init(
       leaves = [jax.ShapeDtypeStruct((n, player.types), np.dtype(dtype)) for n in player.leaf.children]
       record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
     # Table by table, so that there is no second copy of them all.
-    zeros = lambda shape: filled_array(np.zeros((), dtype), shape)  # noqa: E731
+    zeros = lambda shape: fill(np.zeros((), dtype), shape)  # noqa: E731
     if not (rule.has_native_form or compressed):
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
@@ -187,8 +188,7 @@ def init(
     def filled(tables):
       of_shapes = zip(tables, shapes, strict=True)
       return tuple(
-        jax.tree.map(lambda x, shape=shape: filled_array(x, (len(x), *shape[1:])), x)
-        for x, shape in of_shapes
+        jax.tree.map(lambda x, shape=shape: fill(x, (len(x), *shape[1:])), x) for x, shape in of_shapes
       )
 
     if isinstance(one.average, Sum):
@@ -198,9 +198,20 @@ def init(
     recorded = tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else ()
     return PlayerState(filled(one.strategy), average, filled(one.rule), recorded)
 
-  shapes = table_shapes(tree, sets)
+  on_host = not compensated and isinstance(tree.stream, BoardTraversal)
+  shapes, fill = table_shapes(tree, sets), filled_on_host if on_host else filled_array
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
-  return jax.device_put(SolverState(np.zeros((), np.int32), players))  # at once: each call takes some 0.1 ms
+  state = SolverState(np.zeros((), np.int32), players)
+  return state if on_host else jax.device_put(state)  # at once: each call takes some 0.1 ms
+
+
+def filled_on_host(values: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) -> Shaped[np.ndarray, "..."]:
+  """The same as `filled_array` in NumPy's own memory, without a program of XLA."""
+  if values.dtype.itemsize * math.prod(shape) < LARGE_PAGES or why_unavailable():
+    return np.broadcast_to(values, shape).copy()
+  array = np.empty(shape, values.dtype)
+  call_directly("Filled", "float32", [values], [array])
+  return array
 
 
 def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[Array, "..."]:
@@ -337,7 +348,12 @@ def _readable(average: Sum | tuple[Rounded, ...]) -> Sequence[Array | None]:
 
 
 def _board_by_board(tree: PublicTree, sums: Sequence[Sequence[Array | None]]) -> Evaluation:
-  first, second, *values = _worth(tree, sums)
+  traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(sums))
+  if isinstance(tree.stream, BoardTraversal) and not traced:
+    numbers = tree.stream.worth(tree.leaves, sums)  # no program of XLA, nor for the arithmetic below
+  else:
+    numbers = _worth(tree, sums)
+  first, second, *values = numbers
   return Evaluation.of((first, second), *values)
 
 

@@ -197,10 +197,9 @@ class PSCFRSolver(TreeSolver):
   def _step(self, state, iterations):
     options = self.options
     method = {"rule": self.rule, "alternating": options.alternating, "tremble": options.tremble}
-    whole = not self._in_place and self.engine.engine.iterations is not None
-    if whole and cfr.is_called_directly(state):
-      if self._direct is None:
-        self._direct = cfr.DirectRun(self._tree, state, options.averaging_delay, **method)
+    if self._direct is None and self.engine.engine.iterations is not None:
+      self._direct = cfr.direct_run(self._tree, state, options.averaging_delay, self._in_place, **method)
+    if self._direct is not None:
       return self._direct.after(state, iterations)
     run = cfr.run_in_place if self._in_place else cfr.run
     return run(self._tree, state, iterations, options.averaging_delay, self._sets, **method)

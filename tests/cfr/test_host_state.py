@@ -7,10 +7,10 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel import PSCFRSolver, cfr, load_solver
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cfr.host_state import AHEAD
+from ps_cfr_spiel.cfr.host_state import AHEAD, RunInBlock
 
 pytestmark = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -58,6 +58,24 @@ def test_a_state_is_not_changed_by_further_iterations():
   assert equal(before, copied) and not equal(solver._state.players, copied.players)
 
 
+@pytest.mark.parametrize("bits", [32, 16])
+def test_tables_in_their_places_are_those_in_a_trace(bits, monkeypatch, tmp_path):
+  """To the last bit, in the memory of the first state; a file's, which may not be written, are copied."""
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
+  solver, path = solver_of(RIVER, leaves="native", bits=bits), tmp_path / "run.safetensors"
+  first = solver._state
+  with precision(solver.dtype):
+    expected = cfr.run(solver._tree, jax.tree.map(np.array, first), 40, rule=solver.rule)
+  solver.run(7, checkpoint=path)
+  solver.run(33)
+  later = load_solver(path)
+  later.run(33)
+  assert equal(expected, solver._state) and equal(expected, later._state)
+  tables = zip(*(jax.tree.leaves(state.players) for state in (first, solver._state)), strict=True)
+  assert all(np.shares_memory(x, y) for x, y in tables)
+  assert load_solver(path).iteration == 7
+
+
 def test_compile_leaves_no_program_of_a_run_to_compile():
   solver = solver_of("kuhn_poker")
   solver.compile()
@@ -68,8 +86,8 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
   solver = solver_of("kuhn_poker")
   solver.run(1)
   direct = solver._direct
-  assert direct is not None
-  direct._call._names[0] = b"nothing"
+  assert isinstance(direct, RunInBlock)
+  direct._call._frame.names[0] = b"nothing"
   with pytest.raises(RuntimeError, match="alternating"):
     solver.run(1)
 
@@ -78,9 +96,9 @@ def test_threads_wait_for_each_other(monkeypatch):
   """A call hands addresses over in arrays of its own, which another must not change."""
   solver = solver_of("kuhn_poker")
   solver.run(1)
-  assert solver._direct is not None
+  assert isinstance(solver._direct, RunInBlock)
   direct, other = solver._direct._call, threading.Thread(target=solver.run, args=(1,))
-  call = direct._call
+  call = direct._frame.function
 
   def waiting(*given):
     monkeypatch.undo()
@@ -89,7 +107,7 @@ def test_threads_wait_for_each_other(monkeypatch):
     assert other.is_alive()
     call(*given)
 
-  monkeypatch.setattr(direct, "_call", waiting)
+  monkeypatch.setattr(direct._frame, "function", waiting)
   solver.run(1)
   other.join()
 

@@ -89,8 +89,10 @@ def interruptible(work: Callable[[], Result]) -> Result:
       errors.append(error)
     done.set()
 
-  threading.Thread(target=run, daemon=True).start()
+  thread = threading.Thread(target=run, daemon=True)
+  thread.start()
   done.wait()
+  thread.join()  # it is over, and the next one takes its memory over, not new one
   if errors:
     raise errors[0]
   return results[0]

@@ -1,13 +1,14 @@
-"""Calls of kernels that take iterations on tables: in a trace by XLA, or directly on memory of the host.
+"""Calls of kernels directly on memory of the host, and those that take iterations on tables also in a trace.
 
 A program of XLA takes some 0.1 ms to start, for it has dozens of arguments; ten iterations of a small game
-take less. So a run outside of a trace calls the kernel itself (`direct.cc`), whose results are the same.
+take less. Its compilation takes a second and 20 MB. So a run outside of a trace calls the kernel itself
+(`direct.cc`), whose results are the same.
 """
 
 import ctypes
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
@@ -42,8 +43,54 @@ class TableCall:
     )
 
 
+class _Frame:
+  """What a handler is given besides its arrays' places, which are set before each call."""
+
+  def __init__(
+    self,
+    name: str,
+    dtype: DTypeLike,
+    given: Sequence[np.ndarray | jax.ShapeDtypeStruct],
+    returned: Sequence[np.ndarray | jax.ShapeDtypeStruct],
+    sizes: Mapping[str, int],
+  ):
+    arrays = [*given, *returned]
+    self.places = np.array([address_of(x) if isinstance(x, np.ndarray) else 0 for x in arrays], np.int64)
+    self.shapes = np.array([n for x in arrays for n in _shape(x)], np.int64)
+    self.names = (ctypes.c_char_p * len(sizes))(*(key.encode() for key in sorted(sizes)))
+    self._values = np.array([sizes[key] for key in sorted(sizes)], np.int64)
+    self._message = ctypes.create_string_buffer(ROOM)
+    handler = ctypes.cast(function(name, dtype), ctypes.c_void_p)
+    pointers = (ctypes.c_void_p(x.ctypes.data) for x in (self.places, self.shapes))
+    lengths = map(ctypes.c_int64, (len(given), len(returned)))
+    values, count = ctypes.c_void_p(self._values.ctypes.data), ctypes.c_int64(len(sizes))
+    self.function = function("HandlerCall")
+    self._arguments = (
+      *(handler, *pointers, *lengths, self.names, values, count),
+      *(self._message, ctypes.c_int64(ROOM)),
+    )
+
+  def __call__(self) -> None:
+    """RuntimeError in the library's words."""
+    self.function(*self._arguments)
+    if self._message.raw[0]:
+      raise RuntimeError(self._message.value.decode())
+
+
+def call_directly(
+  name: str,
+  dtype: DTypeLike,
+  given: Sequence[Array],
+  results: Sequence[np.ndarray],
+  numbers: Mapping[str, int] | None = None,
+) -> None:
+  """Call a kernel, outside of a trace, that fills `results`; the other arguments are those of `call`."""
+  arrays = [np.ascontiguousarray(x).reshape(x.shape) for x in given]  # alive until the end
+  _Frame(name, dtype, arrays, results, numbers or {})()
+
+
 class DirectCall:
-  """A `TableCall` on memory of the host: tables are read in one block of it, and written to another.
+  """A `TableCall` on memory of the host: tables go from one block to another, or change in their places.
 
   Threads wait for each other, since addresses are handed over in arrays that all calls share.
   """
@@ -56,39 +103,31 @@ class DirectCall:
     before, after = ([np.ascontiguousarray(x) for x in part] for part in (made.before, made.after))
     self._kept = before, after  # alive as long as their addresses
     given = [*before, self._count, numbers, *after]
-    arrays = [*given, *tables, *tables]
-    self._places = np.array([x.ctypes.data for x in given] + [0] * (2 * len(tables)), np.int64)
-    self._rows = len(before) + 1
-    first = len(given)
-    self._old, self._new = self._places[first : first + len(tables)], self._places[first + len(tables) :]
+    self._frame = _Frame(made.name, dtype, [*given, *tables], tables, dict(made.sizes))
+    self._rows, first, places = len(before) + 1, len(given), self._frame.places
+    self._old, self._new = places[first : first + len(tables)], places[first + len(tables) :]
     self._offsets = np.array(offsets, np.int64)
-    self._shapes = np.array([n for x in arrays for n in _shape(x)], np.int64)
     self._width_at = sum(3 + x.ndim for x in given[: self._rows]) + 4  # of the numbers' second axis
-    sizes = sorted(made.sizes)
-    self._names = (ctypes.c_char_p * len(sizes))(*(name.encode() for name, _ in sizes))
-    self._values = np.array([value for _, value in sizes], np.int64)
-    self._message = ctypes.create_string_buffer(ROOM)
-    handler = ctypes.cast(function(made.name, dtype), ctypes.c_void_p)
-    pointers = (ctypes.c_void_p(x.ctypes.data) for x in (self._places, self._shapes))
-    lengths = map(ctypes.c_int64, (len(given) + len(tables), len(tables)))
-    values, count = ctypes.c_void_p(self._values.ctypes.data), ctypes.c_int64(len(sizes))
-    self._call, self._lock = function("HandlerCall"), threading.Lock()
-    self._arguments = (
-      *(handler, *pointers, *lengths, self._names, values, count),
-      *(self._message, ctypes.c_int64(ROOM)),
-    )
+    self._lock = threading.Lock()
 
   def __call__(self, count: int, numbers: Float[np.ndarray, "N K"], old: np.ndarray, new: np.ndarray) -> None:
     """Write the tables after `count` iterations into the block `new`; those before are in `old`."""
     with self._lock:
-      self._count[()] = count
-      self._places[self._rows] = address_of(numbers)
-      self._shapes[self._width_at] = numbers.shape[1]
       np.add(self._offsets, address_of(old), out=self._old)
       np.add(self._offsets, address_of(new), out=self._new)
-      self._call(*self._arguments)
-      if self._message.raw[0]:
-        raise RuntimeError(self._message.value.decode())
+      self._take(count, numbers)
+
+  def change(self, count: int, numbers: Float[np.ndarray, "N K"], tables: Sequence[np.ndarray]) -> None:
+    """Bring tables, each in memory of its own, to what they are after `count` iterations."""
+    with self._lock:
+      self._old[:] = self._new[:] = [address_of(table) for table in tables]
+      self._take(count, numbers)
+
+  def _take(self, count: int, numbers: Float[np.ndarray, "N K"]) -> None:
+    self._count[()] = count
+    self._frame.places[self._rows] = address_of(numbers)
+    self._frame.shapes[self._width_at] = numbers.shape[1]
+    self._frame()
 
 
 def _shape(array: np.ndarray | jax.ShapeDtypeStruct) -> tuple[int, ...]:

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.native import TableCall, call
+from ps_cfr_spiel.backend.native import TableCall, call, call_directly
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
@@ -120,9 +121,14 @@ class BoardTraversal:
     codes = arrays[0].dtype == np.uint16
     pair = not codes and averages[0][0] is not None
     dtype = np.dtype("float32") if codes else arrays[0].dtype
-    worth = [jax.ShapeDtypeStruct((1, 3 if leaves.zero_sum else 4), dtype)]
+    shape, given = (1, 3 if leaves.zero_sum else 4), (*self._arrays(leaves), *arrays)
     sizes = {"pair": pair, "codes": codes, **self._sizes(leaves)}
-    return call("BoardsWorth", dtype, (*self._arrays(leaves), *arrays), worth, "sequential", sizes)[0][0]
+    if not any(isinstance(x, Tracer) for x in given):
+      numbers = np.empty(shape, dtype)
+      call_directly("BoardsWorth", dtype, given, [numbers], sizes)
+      return numbers[0]
+    worth = [jax.ShapeDtypeStruct(shape, dtype)]
+    return call("BoardsWorth", dtype, given, worth, "sequential", sizes)[0][0]
 
   def values(
     self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
