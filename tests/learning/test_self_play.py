@@ -141,9 +141,10 @@ def test_ranges_ahead_are_those_of_one_iteration(learned, monkeypatch):
   spot, random = played._spot(played.states.members(()), 0), np.random.default_rng(0)
   begun = pair(np.array([[1.0], [0.5]]) for _ in (0, 1))  # the start of the game is one history
   solved = played._search(spot, learned[0], begun, random, 0.0)
-  ((members, rows, _),) = spot.ends
+  (end,) = spot.ends
   ahead = [
-    x.reshape(TOGETHER, -1)[:, at] for x, at in zip(played._onward(spot, solved, random), rows, strict=True)
+    x.reshape(TOGETHER, -1)[:, at]
+    for x, at in zip(played._onward(spot, solved, random), end.rows, strict=True)
   ]
   parts = set()
   for k in range(TOGETHER):
@@ -156,7 +157,7 @@ def test_ranges_ahead_are_those_of_one_iteration(learned, monkeypatch):
       if all(
         np.isclose(given[k, n] / reach, table[part], atol=1e-6).any()
         for given, table in zip(ahead, (checks, bets), strict=True)
-        for n in range(len(members))
+        for n in range(len(end.members))
       )
     ]
     assert same, k

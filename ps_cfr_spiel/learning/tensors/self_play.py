@@ -4,10 +4,11 @@ A game is a chain of public states with both players' ranges (public belief stat
 game down (Brown et al. 2020, Algorithm 1; Schmid et al. 2023, Student of Games). In each a search looks one
 decision of the player ahead, with the values learned so far beyond and the game's own payoffs at its
 ends. Its values are an example to learn from. The ranges of the next public state are those that the search
-itself asks about at a random iteration, with strategies perturbed; it is drawn evenly or by its probability.
-Before any values are learned, only the searches that reach the end of the game are made, at random ranges.
-Many pairs of ranges go down the same public states together: a program for all takes hardly longer. The
-search from the start of the game, the largest, is made once for all games: its values teach nothing.
+itself asks about at a random iteration, with strategies perturbed; it is drawn by its probability, or in
+proportion to the actions there: few mean that most of the game is over. Before any values are learned, only
+the searches that reach the end of the game are made, at random ranges. Many pairs of ranges go down the same
+public states together: a program for all takes hardly longer. The search from the start of the game, the
+largest, is made once for all games: its values teach nothing.
 """
 
 import collections
@@ -48,7 +49,7 @@ from ps_cfr_spiel.tree import Array, PublicTree, tables_of
 
 SURVEYED = 30  # ways down the game, of each player, before the first game
 KEPT = 3_000  # public states whose trees are kept, at most
-EVENLY = 0.5  # probability that the next public state is drawn evenly
+EVENLY = 0.5  # probability that the next public state is drawn by its number of actions
 TOGETHER = 32  # pairs of ranges that go down the same public states side by side, in one program
 MARKS = 8  # iterations of a search whose strategies lead further
 FRONTIER = 4  # public states in the smallest frontier, with padding
@@ -61,6 +62,7 @@ class Rows(NamedTuple):
   members: Members
   rows: Pair  #: for each player int[n], places in a range [rows, H], flattened
   chance: np.ndarray  #: [n]
+  actions: int  #: of the player who acts there
 
 
 class Spot(NamedTuple):
@@ -187,9 +189,9 @@ class SelfPlay:
       flat = [x.reshape(TOGETHER, -1) for x in self._onward(spot, solved, random)]
       reached: list[Pair] = [(flat[0][:, end.rows[0]], flat[1][:, end.rows[1]]) for end in spot.ends]
       chances = [float((end.chance * a * b).sum()) for end, (a, b) in zip(spot.ends, reached, strict=True)]
-      even, total = random.random() < EVENLY, sum(chances)
-      odds = None if even or not total > 0 else np.array(chances) / total
-      at = int(random.choice(len(spot.ends), p=odds))
+      evenly = random.random() < EVENLY or not sum(chances) > 0
+      odds = np.array([end.actions for end in spot.ends] if evenly else chances, float)
+      at = int(random.choice(len(spot.ends), p=odds / odds.sum()))
       spot, reach = self._spot(spot.ends[at].members, player), reached[at]
 
   def _range(
@@ -320,7 +322,8 @@ def _rows(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) ->
     order = sorted(range(len(paths)), key=paths.__getitem__)
     at = inside[order]
     members = tuple(paths[n] for n in order)
-    made.append(Rows(members, (flat[0][at], flat[1][at]), prior.chance[at]))
+    actions = len(source.histories.legal_sets[int(source.histories.legal[histories[at[0]]])])
+    made.append(Rows(members, (flat[0][at], flat[1][at]), prior.chance[at], actions))
   return made
 
 
