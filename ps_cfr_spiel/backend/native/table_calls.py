@@ -44,7 +44,7 @@ class TableCall:
 
 
 class _Frame:
-  """What a handler is given besides its arrays' places, which are set before each call."""
+  """A handler's arguments; the places of its arrays may change before each call."""
 
   def __init__(
     self,
@@ -118,7 +118,7 @@ class DirectCall:
       self._take(count, numbers)
 
   def change(self, count: int, numbers: Float[np.ndarray, "N K"], tables: Sequence[np.ndarray]) -> None:
-    """Bring tables, each in memory of its own, to what they are after `count` iterations."""
+    """Take `count` iterations on tables, each in memory of its own, in their places."""
     with self._lock:
       self._old[:] = self._new[:] = [address_of(table) for table in tables]
       self._take(count, numbers)
