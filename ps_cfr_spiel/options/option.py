@@ -143,7 +143,7 @@ class Options:
   def __post_init__(self):
     for field in fields_of(type(self)).values():
       value = vars(self)[field.name]
-      if value is not None or not field.optional:
+      if value is not field.default and (value is not None or not field.optional):
         object.__setattr__(self, field.name, field.option.check(field.name, field.kind, value))
 
   @classmethod

@@ -1,5 +1,6 @@
 """Games and places that solvers cannot serve: one line says so, before anything is computed."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel.backend.device import dtype
 from ps_cfr_spiel.loading import check_start
 from ps_cfr_spiel.memory import LimitReachedError
 from ps_cfr_spiel.solvers import KeyedMCCFRSolver
@@ -43,6 +45,21 @@ def test_imperfect_recall_is_warned_of():
   game = pyspiel.load_efg_game(FORGETFUL)
   with pytest.warns(UserWarning, match="imperfect recall.* solved with perfect recall"):
     PSCFRSolver(game)
+
+
+def test_inside_a_trace_is_known_wherever_the_package_is_imported():
+  spec = importlib.util.spec_from_file_location("imported", dtype.__file__)
+  assert spec and spec.loader
+  loader, imported = spec.loader, importlib.util.module_from_spec(spec)
+
+  def refused(x):
+    loader.exec_module(imported)
+    with pytest.raises(RuntimeError, match="traces"):
+      imported.check_untraced()
+    return x
+
+  jax.jit(refused)(1.0)
+  imported.check_untraced()
 
 
 @pytest.mark.parametrize("use", ["exploitability", "value", "average_policy", "evaluate_and_update_policy"])

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 Given = ParamSpec("Given")
@@ -44,7 +44,7 @@ def uncompiled_seconds() -> float:
 def compiler_options() -> dict[str, bool] | None:
   """`OPTIONS`, or None if this JAX does not know them; XLA's options come and go."""
   try:
-    jax.jit(lambda x: x + 1, compiler_options=OPTIONS)(jnp.zeros(()))
+    jax.jit(lambda x: x + 1, compiler_options=OPTIONS)(np.float32(0))
   except Exception:  # XLA's own error class has changed its name between versions
     return None
   return OPTIONS

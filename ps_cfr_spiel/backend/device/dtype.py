@@ -4,12 +4,11 @@ import contextlib
 import importlib
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.backend.device.platforms import Device, on
@@ -19,7 +18,11 @@ Arrays = TypeVar("Arrays")
 # JAX before 0.8 has it in its experimental part; newer versions removed it from there.
 _enable_x64 = (jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")).enable_x64
 _nothing = contextlib.nullcontext()
-_probe = jax.jit(lambda: jnp.zeros(()))  # in a trace a tracer; jitted, because operations alone take longer
+# Newer versions of JAX have it in the second.
+_traces = {**vars(importlib.import_module("jax.core")), **vars(importlib.import_module("jax.extend.core"))}
+_trace_state = _traces["get_opaque_trace_state"]
+with ThreadPoolExecutor(1) as _thread:  # a trace may import this, and is of its own thread
+  _UNTRACED = _thread.submit(_trace_state).result()
 
 
 def check_dtype(dtype: str) -> str:
@@ -45,7 +48,7 @@ def precision(dtype: str, device: Device | None = None) -> Iterator[None]:
 
 def check_untraced() -> None:
   """RuntimeError inside a function that JAX traces."""
-  if isinstance(_probe(), Tracer):
+  if _trace_state() != _UNTRACED:
     raise RuntimeError(
       "A solver, policy or evaluation is used inside a function that jax.jit traces; call it "
       "outside, or use cfr.iterate and tree.evaluation, which can be traced."
@@ -61,7 +64,7 @@ def check_finite(what: str, arrays: object, dtype: str) -> None:
     for array in map(np.asarray, jax.tree.leaves(arrays)):
       if array.dtype == np.uint8:
         array = np.where(array.max(initial=0) == 255, np.inf, 0.0)
-      if array.dtype.kind != "f" or math.isfinite(array.sum()):
+      if array.dtype.kind != "f" or math.isfinite(np.add.reduce(array, None)):
         continue
       extremes = array.min(initial=0), array.max(initial=0)  # finite if the sum alone leaves the range
       if not all(map(math.isfinite, extremes)):
