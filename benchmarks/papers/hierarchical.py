@@ -4,7 +4,7 @@
     [--buckets 50] [--flat 3000] [--ways distance flat fair random ranks] [--seeds 0 1 2] [--seconds 60]
     [--looks 4] [--folder FOLDER] [--plot FILE]
   taskset -c 0 python -m benchmarks.papers.hierarchical play --folder FOLDER [--ways distance flat ranks]
-    [--roundings none purify threshold=0.15 cautious=0.2] [--seeds 0 1 2]
+    [--roundings none purify threshold=0.15 cautious=0.2] [--seeds 0 1 2] [--wins_only]
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
 tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
@@ -13,20 +13,23 @@ tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (
 always with buckets of one kind. A pair of hands meets a board of each cluster, flat a single one, so "fair"
 is flat with the same number of boards for a pair of hands as clusters have. Each row is the average strategy
 after so many seconds of the processor: pairs of hands dealt, and its exploitability in the whole game, in
-big blinds and as a share of uniform play's. The runs and all curves are kept in the folder, and what is
-there is drawn.
+big blinds and as a share of uniform play's. The runs and all curves are kept in the folder; what is
+there is not run again, and drawn.
 
 `play` rounds the first way's strategy in several ways and plays it against those of the other ways with the
 same seed, as they are: what it wins on average in both seats, exactly, in thousandths of a big blind a hand;
 on average and against the worst of them (Table 2 of the paper), and how exploitable it is. Each is a mean
-over the seeds, with the distance of the least and the greatest.
+over the seeds, with the distance of the least and the greatest. They too are kept in the folder.
+With --wins_only exploitability is left out.
 """
 
 import argparse
+import functools
 import itertools
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -36,7 +39,8 @@ import ps_cfr_spiel
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel.abstractions import exact_values, rounded, value_against
 from ps_cfr_spiel.cards.poker import CardDeal, CardGame
-from ps_cfr_spiel.hierarchical import card_game, make_abstraction, measure
+from ps_cfr_spiel.hierarchical import Hierarchy, card_game, make_abstraction, measure
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
@@ -48,7 +52,7 @@ TURN = (
 )
 GAMES = {"royal": LIMIT.format(5), "flop": LIMIT.format(13), "turn": TURN}
 BLIND = 2  # chips of the big blind
-CURVES = "curves.json"
+CURVES, ROUNDED, UNIFORM = "curves.json", "rounded.json", "uniform"
 CHUNK = 8  # iterations between two looks at the clock
 FLAT = ("flat", "fair")
 ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
@@ -64,7 +68,12 @@ def clusters_of(way: str, dealt: CardGame[CardDeal], count: int, seed: int) -> i
     found = np.empty(len(boards), int)
     found[np.argsort((boards // dealt.deal.deck.suits).sum(1), kind="stable")] = even
     return found
-  return 1 if way in FLAT else count
+  return np.zeros(len(boards), int) if way in FLAT else count
+
+
+def kept_in(path: Path) -> dict[str, Any]:
+  """What an earlier call has kept in a file."""
+  return json.loads(path.read_text()) if path.exists() else {}
 
 
 def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float, float]]:
@@ -95,13 +104,20 @@ def solve(options: argparse.Namespace) -> None:
   print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
   options.folder.mkdir(parents=True, exist_ok=True)
   kept = options.folder / CURVES
-  curves = json.loads(kept.read_text()) if kept.exists() else {}
-  for way, seed in itertools.product(options.ways, options.seeds):
-    start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
+  curves = kept_in(kept)
+  made: dict[tuple[str, int], Hierarchy] = {}  # of the last way that shares it, and seed
+  for seed, way in itertools.product(options.seeds, options.ways):
     buckets = options.flat if way in FLAT else options.buckets
+    runs = curves.setdefault(f"{way}, {buckets:,} buckets", {})
+    if str(seed) in runs:
+      continue
+    start, key = time.process_time(), (FLAT[0] if way in FLAT else way, seed)
+    if key not in made:
+      clusters = clusters_of(way, dealt, options.clusters, seed)
+      made = {key: make_abstraction(dealt, clusters=clusters, buckets=buckets, seed=seed, restarts=2)}
+    abstraction, took = made[key], time.process_time() - start
     boards = min(options.clusters, len(dealt.deal.tables[1].cards)) if way == "fair" else 1
-    abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, seed=seed, restarts=2)
-    took, members = time.process_time() - start, np.bincount(abstraction.clusters)
+    members = np.bincount(abstraction.clusters)
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
       game, abstraction=abstraction, batch=options.batch, boards=boards, seed=seed
     )
@@ -111,43 +127,57 @@ def solve(options: argparse.Namespace) -> None:
       f"boards, buckets {abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
       flush=True,
     )
-    if "uniform" not in curves:
-      curves["uniform"] = solver.exploitability()
-    uniform = curves["uniform"]
-    print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
-    name = f"{way}, {abstraction.count} x {buckets:,} buckets"
-    curves.setdefault(name, []).append(run(solver, options.seconds, options.looks, uniform))
+    if UNIFORM not in curves:
+      curves[UNIFORM] = solver.exploitability()
+    uniform = curves[UNIFORM]
+    print(f"  {UNIFORM:>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
+    runs[str(seed)] = run(solver, options.seconds, options.looks, uniform)
     solver.save(options.folder / f"{way}.{seed}.safetensors")
     kept.write_text(json.dumps(curves))
   if options.plot:
     from benchmarks.papers.abstraction_pictures import abstraction_sizes
 
-    named = {name: runs for name, runs in curves.items() if name != "uniform"}
+    named = {name: list(runs.values()) for name, runs in curves.items() if name != UNIFORM}
     words = "seconds of one core", "exploitability, big blinds a hand"
     abstraction_sizes({options.game: named}, *words).savefig(options.plot)
 
 
 def play(options: argparse.Namespace) -> None:
-  print(
-    f"{'rounded':>16}{'average':>18}{'worst':>18}{'exploitability':>18}   mbb/h, {len(options.seeds)} seeds"
-  )
+  print(f"rounded {options.ways[0]} against {' and '.join(options.ways[1:])}, mbb/h:")
+  print(f"{'':>16}" + "".join(f"{name:>18}" for name in ("average", "worst", "exploitability")))
+  path = options.folder / ROUNDED
+  kept = kept_in(path)
   for how in options.roundings:
     rows = []
     for seed in options.seeds:
-      paths = [options.folder / f"{way}.{seed}.safetensors" for way in options.ways]
-      first, *others = (ps_cfr_spiel.load_policy(path) for path in paths if path.exists())
-      policy = first if how == "none" else rounded(first, how)
-      won = [1000 * value_against(policy, other) / BLIND for other in others]
-      rows.append((np.mean(won), min(won), 1000 * exact_values(policy).exploitability / BLIND))
-    found = zip(np.mean(rows, 0), np.ptp(rows, 0), strict=True)
-    print(f"{how:>16}" + "".join(f"{mean:10.1f} ({apart:5.1f})" for mean, apart in found), flush=True)
+      first, *others = (options.folder / f"{way}.{seed}.safetensors" for way in options.ways)
+      policy = functools.cache(lambda first=first, how=how: rounded_policy(first, how))
+      measured = kept.setdefault(f"{how}, seed {seed}", {})
+      for other in [x.name for x in others if x.exists()] + ["exploitability"] * (not options.wins_only):
+        if other not in measured:
+          if other == "exploitability":
+            found = exact_values(policy()).exploitability
+          else:
+            found = value_against(policy(), ps_cfr_spiel.load_policy(options.folder / other))
+          measured[other] = 1000 * found / BLIND
+          path.write_text(json.dumps(kept))
+      won = [value for name, value in measured.items() if name != "exploitability"]
+      rows.append((np.mean(won), min(won), measured.get("exploitability", np.nan)))
+    columns = zip(np.mean(rows, 0), np.ptp(rows, 0), strict=True)
+    print(f"{how:>16}" + "".join(f"{mean:10.1f} ({apart:5.1f})" for mean, apart in columns), flush=True)
+
+
+def rounded_policy(path: Path, how: str) -> KeyedPolicy:
+  """The strategy of a file, rounded."""
+  policy = ps_cfr_spiel.load_policy(path)
+  return policy if how == "none" else rounded(policy, how)
 
 
 def main() -> None:
   options = flags(
     __doc__, what=("solve", "play"), game="royal", ways=["distance", "flat", "random", "ranks"],
     roundings=list(ROUNDINGS), clusters=60, buckets=50, flat=3000, seconds=60.0, looks=4, batch=16,
-    seeds=[0], folder=Path("runs/hierarchical"), plot=None,
+    seeds=[0], wins_only=False, folder=Path("runs/hierarchical"), plot=None,
   )  # fmt: skip
   print(describe())
   {"solve": solve, "play": play}[options.what](options)
