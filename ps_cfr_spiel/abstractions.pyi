@@ -2,6 +2,7 @@ from ps_cfr_spiel.abstraction import Abstraction as Abstraction
 from ps_cfr_spiel.abstraction import Key as Key
 from ps_cfr_spiel.abstraction import Loss as Loss
 from ps_cfr_spiel.abstraction import abstract as abstract
+from ps_cfr_spiel.abstraction import abstract_by_clusters as abstract_by_clusters
 from ps_cfr_spiel.abstraction import abstraction_loss as abstraction_loss
 from ps_cfr_spiel.hierarchical import DealtAbstraction as DealtAbstraction
 from ps_cfr_spiel.hierarchical import Hierarchy as Hierarchy

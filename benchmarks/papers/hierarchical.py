@@ -13,14 +13,14 @@ tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (
 always with buckets of one kind. A pair of hands meets a board of each cluster, flat a single one, so "fair"
 is flat with the same number of boards for a pair of hands as clusters have. Each row is the average strategy
 after so many seconds of the processor: pairs of hands dealt, and its exploitability in the whole game, in
-big blinds and as a share of uniform play's. The runs and all curves are kept in the folder; what is
-there is not run again, and drawn.
+big blinds and as a share of uniform play's. The runs and all curves are kept in the folder: a run
+there is not repeated, and all are drawn.
 
 `play` rounds the first way's strategy in several ways and plays it against those of the other ways with the
 same seed, as they are: what it wins on average in both seats, exactly, in thousandths of a big blind a hand;
 on average and against the worst of them (Table 2 of the paper), and how exploitable it is. Each is a mean
 over the seeds, with the distance of the least and the greatest. They too are kept in the folder.
-With --wins_only exploitability is left out.
+--wins_only leaves exploitability out.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def clusters_of(way: str, dealt: CardGame[CardDeal], count: int, seed: int) -> i
 
 
 def kept_in(path: Path) -> dict[str, Any]:
-  """What an earlier call has kept in a file."""
+  """The results in a file of an earlier call; empty without one."""
   return json.loads(path.read_text()) if path.exists() else {}
 
 
@@ -151,14 +151,14 @@ def play(options: argparse.Namespace) -> None:
     rows = []
     for seed in options.seeds:
       first, *others = (options.folder / f"{way}.{seed}.safetensors" for way in options.ways)
-      policy = functools.cache(lambda first=first, how=how: rounded_policy(first, how))
+      policy = functools.cache(lambda first=first, how=how: policy_in(first, how))
       measured = kept.setdefault(f"{how}, seed {seed}", {})
       for other in [x.name for x in others if x.exists()] + ["exploitability"] * (not options.wins_only):
         if other not in measured:
           if other == "exploitability":
             found = exact_values(policy()).exploitability
           else:
-            found = value_against(policy(), ps_cfr_spiel.load_policy(options.folder / other))
+            found = value_against(policy(), policy_in(options.folder / other))
           measured[other] = 1000 * found / BLIND
           path.write_text(json.dumps(kept))
       won = [value for name, value in measured.items() if name != "exploitability"]
@@ -167,9 +167,10 @@ def play(options: argparse.Namespace) -> None:
     print(f"{how:>16}" + "".join(f"{mean:10.1f} ({apart:5.1f})" for mean, apart in columns), flush=True)
 
 
-def rounded_policy(path: Path, how: str) -> KeyedPolicy:
+def policy_in(path: Path, how: str = "none") -> KeyedPolicy:
   """The strategy of a file, rounded."""
   policy = ps_cfr_spiel.load_policy(path)
+  assert isinstance(policy, KeyedPolicy)
   return policy if how == "none" else rounded(policy, how)
 
 

@@ -1,5 +1,6 @@
 from . import cfr_ira as cfr_ira
 from . import fpira as fpira
+from .board_buckets import abstract_by_clusters as abstract_by_clusters
 from .buckets import MOST_ROWS as MOST_ROWS
 from .buckets import Buckets as Buckets
 from .buckets import Distance as Distance

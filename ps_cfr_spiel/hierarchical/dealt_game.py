@@ -8,13 +8,21 @@ from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Place, read_card_game
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms
 from ps_cfr_spiel.memory import card_needs, check_needs
 
+ENUMERATED = (
+  "Where a game with public chance can be enumerated, use "
+  "ExternalSamplingSolver(game, abstraction=abstract_by_clusters(game, clusters), every_cluster=True)."
+)
+
 
 def card_game(game: pyspiel.Game) -> CardGame[CardDeal]:
   """The game that `poker.read_card_game` reads, for abstractions of its cards.
 
   ValueError for another game, or one without public cards to come or with too many cards.
   """
-  cards = read_card_game(game)
+  try:
+    cards = read_card_game(game)
+  except ValueError as error:
+    raise ValueError(f"{error} {ENUMERATED}") from error
   if cards.deal.streets == 1:
     raise ValueError(f"{game}: no public cards come; expected some before each round but the first.")
   if cards.deal.in_tables:

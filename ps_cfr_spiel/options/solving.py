@@ -253,6 +253,15 @@ class VRMCCFROptions(OutcomeSamplingOptions):
 class ExternalSamplingOptions(SamplingOptions):
   """Options of external sampling."""
 
+  every_cluster: Annotated[
+    bool,
+    Option(
+      "Whether a traversal follows an outcome of chance in each public cluster, not one of all (Brown et al. "
+      "2015, Algorithm 4): outcomes whose play shares no set of the abstraction are in different clusters.",
+      group=SAMPLING,
+    ),
+  ] = False
+
 
 class ClusteringOptions(Options):
   """Options of clusters of boards, and of buckets of hands."""

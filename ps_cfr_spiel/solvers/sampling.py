@@ -60,6 +60,7 @@ class SamplingSolver(TreeSolver):
       sampling_tree = sampler.sampling_tree(game, self.tree)
       if self._start is not None:
         sampling_tree = mccfr.abstracted(sampling_tree, set_of_each(self.tree, self._start))
+      sampling_tree = sampler.finished(sampling_tree)
     tables = bytes_of(sampler.init(sampling_tree, self.dtype))
     needs = sampling_needs(tables, mccfr.batch_bytes(sampling_tree, sampler, options.batch, self.dtype))
     check_needs(f"{self.name} on {game} with batch={options.batch:,}", needs, options.memory, ADVICE)
@@ -126,7 +127,7 @@ class ExternalSamplingSolver(SamplingSolver):
   options: ExternalSamplingOptions
 
   def _make_sampler(self, options):
-    return mccfr.ExternalSampling()
+    return mccfr.ClusterExternalSampling() if options.every_cluster else mccfr.ExternalSampling()
 
 
 def _on_trajectories(options: OutcomeSamplingOptions, baseline: mccfr.Baseline) -> mccfr.TreeSampler:

@@ -1,5 +1,6 @@
 """Sampling under an abstraction: its updates by enumeration, and its runs beside full traversals."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -9,14 +10,21 @@ import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms.expected_game_score import policy_value
-from test_mccfr import every_trajectory, expected_of_traversals, follow_in_public, quadrature
-from trajectories import RIVER, ancestors, compiled, exact, expected, random_table
+from test_mccfr import chance_of, every_trajectory, expected_of_traversals, follow_in_public, quadrature
+from trajectories import RIVER, Game, ancestors, compiled, exact, expected, random_table
+from weather import weather
 
 from ps_cfr_spiel import ExternalSamplingSolver, OutcomeSamplingSolver, PSCFRSolver, VRMCCFRSolver, build_tree
-from ps_cfr_spiel.abstraction import abstract_tree
+from ps_cfr_spiel.abstraction import abstract_by_clusters, abstract_tree
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.backend.device import to_device
 from ps_cfr_spiel.sampling import mccfr
-from ps_cfr_spiel.sampling.mccfr import LearnedBaseline, PublicSampling
+from ps_cfr_spiel.sampling.mccfr import (
+  ClusterExternalSampling,
+  LearnedBaseline,
+  PublicSampling,
+  build_sampling_tree,
+)
 from ps_cfr_spiel.sampling.mccfr import outcome as paths
 from ps_cfr_spiel.sampling.mccfr.columns import regret_matching
 from ps_cfr_spiel.solvers.sampling import set_of_each
@@ -82,6 +90,65 @@ def test_external_sampling_adds_members_up(player):
   uniforms, probability = quadrature(whole.nodes, policy)
   regrets, _ = expected_of_traversals(game._replace(tree=None), player, uniforms, probability)
   np.testing.assert_allclose(regrets, in_sets(sets, exact(whole, player)[0]), atol=1e-9)
+
+
+def in_clusters(loaded, abstraction, regrets_of):
+  """What `abstracted` returns for external sampling by clusters; `regrets_of` makes cumulative regrets."""
+  tree = build_tree(loaded)
+  sets = set_of_each(tree, abstraction)
+  whole = build_sampling_tree(loaded, tree)
+  of_sets = ClusterExternalSampling().finished(mccfr.abstracted(whole, sets))
+  made = to_device((dataclasses.replace(tree, labels=None), whole, of_sets), "float64")
+  tables = regrets_of((whole.actions, of_sets.cells)) * (np.arange(whole.actions)[:, None] < of_sets.legal)
+  games = Game(*made[:2], jnp.asarray(tables[:, sets])), Game(made[0], made[2], jnp.asarray(tables))
+  return sets, *games
+
+
+def pure(shape):
+  """Regrets by which one action is played; all have two or more actions, so it is one of the first two."""
+  return np.eye(shape[0])[:, np.random.default_rng(4).integers(0, 2, shape[1])]
+
+
+def some_positive(shape):
+  return np.random.default_rng(7).normal(0.3, 1, shape)
+
+
+def as_dealt_cards(game, clusters, buckets):
+  """The abstraction of HierarchicalMCCFRSolver as one of a compiled game."""
+  form = HierarchicalMCCFRSolver(game, clusters, buckets=buckets).average_policy().form
+  tree = build_tree(game)
+  names = {(d.player, name): tree.names.state(d, h) for d, h, name in tree.names.infostates()}
+  return abstract_tree(
+    tree, game, lambda infostate, player: form.locate(names[player, infostate])[0].tolist()[0]
+  )
+
+
+@pytest.mark.parametrize(("name", "player"), [("weather", 0), ("weather", 1), ("leduc_poker", 1)])
+def test_an_outcome_of_each_cluster_has_the_expectation_of_all(name, player):
+  """Over all random numbers; outcomes of unequal probability, and Leduc in sets of the dealt game."""
+  if name == "weather":
+    game = pyspiel.load_efg_game(weather())
+    made = in_clusters(game, abstract_by_clusters(game, np.array([0, 1, 0, 0]), buckets=1), some_positive)
+    assert sorted((np.asarray(made[2].nodes.clusters.members) >= 0).sum(1)) == [1] * 4 + [2] * 3 + [3] * 4
+  else:
+    game = pyspiel.load_game(name)
+    made = in_clusters(game, as_dealt_cards(game, np.array([0, 1, 0]), 1), pure)
+  sets, whole, sampled = made
+  if name == "weather":
+    policy = np.asarray(regret_matching(whole.regrets, whole.nodes.legal))
+    uniforms, probability = quadrature(sampled.nodes, policy)
+  else:  # play is pure, each history has one public card, and 12 numbers stand for it and a part of its cards
+    numbers = np.array(list(itertools.product(*((np.arange(n) + 0.5) / n for n in (6, 5, 12)))))
+    uniforms = jnp.asarray(numbers[:, [0, 1] + [2] * (sampled.nodes.depth - 2)].T)
+    probability = np.full(len(numbers), 1 / len(numbers))
+  regrets, averages = expected_of_traversals(
+    sampled._replace(tree=None), player, uniforms, probability, sampler=ClusterExternalSampling()
+  )
+  truth = in_sets(sets, exact(whole, player)[0])
+  assert np.abs(truth).max() > 0.01
+  np.testing.assert_allclose(regrets, truth, atol=1e-9)
+  strategy = exact(whole, 1 - player)[1] * chance_of(whole.nodes, 1 - player)[None]
+  np.testing.assert_allclose(averages, in_sets(sets, strategy), atol=1e-9)
 
 
 KINDS = {

@@ -194,8 +194,12 @@ def follow_in_public(nodes, regrets, learned, way, traverser, baseline):
 def quadrature(nodes, policy):
   """Uniform numbers that stand for all others, and their shares: between each two breaks of any node's."""
   grids = []
-  for level in nodes.depths[:-1]:
+  for d, level in enumerate(nodes.depths[:-1]):
     breaks = [0.0, 1.0]
+    if nodes.clusters is not None:
+      for members in np.asarray(nodes.clusters.members)[np.asarray(nodes.clusters.depth) == d]:
+        sums = np.cumsum(np.asarray(nodes.chance)[members[members >= 0]])
+        breaks += list(sums / sums[-1])
     for node in range(level.start, level.stop):
       first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.actor))
       if kind == TERMINAL_NODE:
@@ -209,13 +213,13 @@ def quadrature(nodes, policy):
   return jnp.asarray(points[:, :, 0].T), points[:, :, 1].prod(1)
 
 
-@jit()
-def expected_of_traversals(game, player, uniforms, probability):
+@jit(static_argnames=("sampler",))
+def expected_of_traversals(game, player, uniforms, probability, sampler=ExternalSampling()):  # noqa: B008
   """Expectations of regrets and averages, tables [A, S], from numbers [draws, Z] of probabilities [Z]."""
 
   def traversal(sums, point):
     numbers, share = point
-    updates = ExternalSampling()(game.nodes, game.regrets, jnp.zeros(0), player, numbers[:, None])
+    updates = sampler(game.nodes, game.regrets, jnp.zeros(0), player, numbers[:, None])
     return [x + share * y for x, y in zip(sums, (updates.regrets, updates.averages), strict=True)], None
 
   zeros = jnp.zeros_like(game.regrets)

@@ -8,6 +8,7 @@ from .columns import at as at
 from .columns import regret_matching as regret_matching
 from .columns import row_sum as row_sum
 from .columns import sample_rows as sample_rows
+from .external import ClusterExternalSampling as ClusterExternalSampling
 from .external import ExternalSampling as ExternalSampling
 from .outcome import OutcomeSampling as OutcomeSampling
 from .public_lines import PublicSampling as PublicSampling

@@ -85,6 +85,13 @@ class Ends:
   leaf: Int[Array, " N"]  #: the leaf's number, counted through all parts; 0 before the end
 
 
+class OutcomeClusters(NamedTuple):
+  """The outcomes of chance in C public clusters, of all chance nodes; see `outcome_clusters`."""
+
+  members: Int[Array, "C most"]  #: the nodes of each, then -1
+  depth: Int[Array, " C"]  #: of the chance node
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SamplingTree:
@@ -111,6 +118,7 @@ class SamplingTree:
   depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})  #: depth 0 is the root's
   #: `PlayerTree.block_shapes` of each player.
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
+  clusters: OutcomeClusters | None = None  #: for samplers that follow an outcome of each
 
   @property
   def actions(self) -> int:

@@ -105,6 +105,13 @@ class TreeSampler(Sampler[SamplingTree, Tables]):
     """The tree that is sampled, of NumPy arrays: the histories; ValueError for a game that does not fit."""
     return build_sampling_tree(game, tree)
 
+  def finished(self, tree: SamplingTree) -> SamplingTree:
+    """The tree with all that the sampler needs of it, of NumPy arrays, once its tables are those of sets.
+
+    By default it is as given; ValueError for a tree that does not fit.
+    """
+    return tree
+
   def draws(self, tree: SamplingTree) -> int:
     """The number of uniform numbers that a trajectory takes: by default one a depth, and two for the deal."""
     return tree.depth + (2 if tree.deal is not None else 0)
