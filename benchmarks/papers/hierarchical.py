@@ -2,9 +2,10 @@
 
   taskset -c 0 python -m benchmarks.papers.hierarchical solve [--game royal|flop|turn] [--clusters 60]
     [--buckets 50] [--flat 3000] [--ways distance flat fair random ranks] [--seeds 0 1 2] [--seconds 60]
-    [--looks 4] [--folder FOLDER] [--plot FILE]
+    [--looks 4] [--folder FOLDER]
   taskset -c 0 python -m benchmarks.papers.hierarchical play --folder FOLDER [--ways distance flat ranks]
     [--roundings none purify threshold=0.15 cautious=0.2] [--seeds 0 1 2] [--wins_only]
+  python -m benchmarks.papers.hierarchical draw [--folder FOLDER] --plot docs/hierarchical_flop.png
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
 tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
@@ -14,7 +15,7 @@ always with buckets of one kind. A pair of hands meets a board of each cluster, 
 is flat with the same number of boards for a pair of hands as clusters have. Each row is the average strategy
 after so many seconds of the processor: pairs of hands dealt, and its exploitability in the whole game, in
 big blinds and as a share of uniform play's. The runs and all curves are kept in the folder: a run
-there is not repeated, and all are drawn.
+there is not repeated. `draw` draws them (benchmarks/data/hierarchical has those of the documentation).
 
 `play` rounds the first way's strategy in several ways and plays it against those of the other ways with the
 same seed, as they are: what it wins on average in both seats, exactly, in thousandths of a big blind a hand;
@@ -134,12 +135,19 @@ def solve(options: argparse.Namespace) -> None:
     runs[str(seed)] = run(solver, options.seconds, options.looks, uniform)
     solver.save(options.folder / f"{way}.{seed}.safetensors")
     kept.write_text(json.dumps(curves))
-  if options.plot:
-    from benchmarks.papers.abstraction_pictures import abstraction_sizes
 
-    named = {name: list(runs.values()) for name, runs in curves.items() if name != UNIFORM}
-    words = "seconds of one core", "exploitability, big blinds a hand"
-    abstraction_sizes({options.game: named}, *words).savefig(options.plot)
+
+def draw(options: argparse.Namespace) -> None:
+  from benchmarks.papers.abstraction_pictures import abstraction_sizes
+
+  curves = kept_in(options.folder / CURVES)
+  uniform = curves.pop(UNIFORM)
+  for name, runs in curves.items():
+    ends = [runs[seed][-1] for seed in runs]
+    shares = ", ".join(f"{BLIND * found / uniform:.1%}" for _, found in ends)
+    print(f"{name}: {shares} of uniform play's exploitability after {max(s for s, _ in ends):.0f} s")
+  panel = {options.game: {name: list(runs.values()) for name, runs in curves.items()}}
+  abstraction_sizes(panel, "seconds of one core", "exploitability, big blinds a hand").savefig(options.plot)
 
 
 def play(options: argparse.Namespace) -> None:
@@ -176,12 +184,12 @@ def policy_in(path: Path, how: str = "none") -> KeyedPolicy:
 
 def main() -> None:
   options = flags(
-    __doc__, what=("solve", "play"), game="royal", ways=["distance", "flat", "random", "ranks"],
+    __doc__, what=("solve", "play", "draw"), game="royal", ways=["distance", "flat", "random", "ranks"],
     roundings=list(ROUNDINGS), clusters=60, buckets=50, flat=3000, seconds=60.0, looks=4, batch=16,
     seeds=[0], wins_only=False, folder=Path("runs/hierarchical"), plot=None,
   )  # fmt: skip
   print(describe())
-  {"solve": solve, "play": play}[options.what](options)
+  {"solve": solve, "play": play, "draw": draw}[options.what](options)
 
 
 if __name__ == "__main__":
