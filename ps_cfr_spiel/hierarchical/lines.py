@@ -130,6 +130,19 @@ def trunk_and_subtree(
   return trunk, betting_part(betting, roots, rounds, cells, cells.cluster)
 
 
+def mean_visits(part: BettingPart, traverser: int) -> float:
+  """The lines at which players act that a traversal meets, on the host, if it visits all roots.
+
+  A mean, if the other player moves uniformly at random.
+  """
+  share, betting = np.ones(len(part.source)), part.betting
+  for start, stop in part.depths[1:]:
+    above = betting.parent[start:stop]
+    sampled = (betting.player[above] >= 0) & (betting.player[above] != traverser)
+    share[start:stop] = share[above] / np.where(sampled, np.maximum(part.moves[above], 1), 1)
+  return float(share[betting.player >= 0].sum())
+
+
 class DepthSlice(NamedTuple):
   """The n lines of one depth in B traversals."""
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.backend.device import cores, jit, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
@@ -24,6 +24,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
+from ps_cfr_spiel.hierarchical.lines import mean_visits
 from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.mccfr import SamplingState
@@ -32,6 +33,7 @@ from ps_cfr_spiel.sampling.mccfr import SamplingState
 TABLES = 3  # regrets, and a sum of strategies in two parts
 LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
 PLACE = 8  # bytes of each hand or board from which one is drawn
+NOTE, GROWN = 16, 2  # bytes of a visit that the library notes down beside its numbers; lists that double
 # How a game and a state lie on the mesh: whole on each device, or cut.
 WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
 STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(trunk=WHOLE, clusters=CELLS))  # pyright: ignore
@@ -55,6 +57,9 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
     0 if game.untabulated is None else 2 * clusters * math.prod(game.untabulated.buckets.shape[1:])
   )
   each = number * (lines + clusters * len(subtree.depths)) + PLACE * max(map(len, drawn))
+  if not why_unavailable():  # each thread has a cluster's increments
+    visits = max(mean_visits(subtree, traverser) for traverser in (0, 1))
+    each += int(GROWN * min(cores(), clusters) * visits * (NOTE + number * subtree.actions))
   copies = CUT if why_unavailable() else IN_PLACE
   return {
     "for compiling": COMPILING + MORE_CODE,

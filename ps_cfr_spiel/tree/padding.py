@@ -56,8 +56,10 @@ def _cut(types: Sequence[int], player: int, tables: Tables) -> list[np.ndarray]:
 
 
 def fill(array: Shaped[Array, "..."], *sizes: int, value: float = 0) -> Shaped[np.ndarray, "..."]:
-  """Fill the array up at the end of its last axes, to these sizes, with one value."""
+  """Fill the array up at the end of its last axes, to these sizes, with one value; ValueError for smaller."""
   shape = (*array.shape[: array.ndim - len(sizes)], *sizes)
+  if any(size < old for size, old in zip(shape, array.shape, strict=True)):
+    raise ValueError(f"An array of shape {array.shape} cannot be filled up to {shape}.")
   if shape == array.shape:
     return np.array(array)
   filled = np.full(shape, value, array.dtype)  # quicker than np.pad, of which a search makes thousands

@@ -1,5 +1,6 @@
 """What dealt cards take is estimated before it is taken, and refused where it would not fit."""
 
+import multiprocessing.synchronize  # noqa: F401  (a bar imports it, which is not to be measured)
 import tracemalloc
 
 import numpy as np
@@ -10,7 +11,8 @@ from dealt_games import poker
 from ps_cfr_spiel import memory
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.hierarchical import DealtAbstraction, card_game, make_abstraction
+from ps_cfr_spiel.hierarchical import DealtAbstraction, card_game, dealt_tree, make_abstraction
+from ps_cfr_spiel.hierarchical.lines import mean_visits
 from ps_cfr_spiel.memory import COMPILING, MORE_CODE, TooLarge, board_needs
 
 
@@ -68,6 +70,28 @@ def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
   free(taken)
   with pytest.raises(TooLarge, match="More clusters or fewer buckets take less"):
     make_abstraction(dealt, clusters=clusters, buckets=10, restarts=1, progress=False, aware=aware)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_visits_of_a_traversal_are_those_of_a_walk(traverser):
+  """In OpenSpiel's own states, with uniform play of the other; increments of each are in the estimate."""
+  game = pyspiel.load_game("leduc_poker")
+
+  def visits(state):
+    if state.is_terminal():
+      return 0
+    below = [visits(state.child(action)) for action in state.legal_actions()]
+    return 1 + (sum(below) if state.current_player() == traverser else np.mean(below))
+
+  def of_second_rounds(state):
+    if state.is_chance_node():
+      return visits(state.child(state.legal_actions()[0]))
+    return sum(of_second_rounds(state.child(action)) for action in state.legal_actions())
+
+  solver = HierarchicalMCCFRSolver(game, 2, buckets=1)
+  tree = dealt_tree(solver._dealt, solver.abstraction)
+  start = game.new_initial_state().child(0).child(3)
+  assert mean_visits(tree.cluster_subtree, traverser) == pytest.approx(of_second_rounds(start))
 
 
 def test_whole_holdem_is_dealt_without_tables(free):

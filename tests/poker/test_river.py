@@ -242,6 +242,8 @@ def test_a_game_in_the_words_that_it_was_typed_in(capsys):
   )
   assert describe(str(turn)) == text
   assert describe("kuhn_poker()") == "kuhn_poker()"
+  for name in ("glasses()", "graph_pursuit(turns=4)", "parametric_poker(bets=2,fold_last=True)"):
+    assert describe(str(pyspiel.load_game(name))) == name
   flags = [f"--{name}={value}" for name, value in words.items()]
   for command in ("summary", "check"):
     assert program.run([command, *flags, "--ranges=77, AKs:50%; KK"]) == 0

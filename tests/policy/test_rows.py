@@ -25,7 +25,7 @@ GAMES = {
 }
 
 
-@pytest.fixture(scope="module", params=GAMES.values(), ids=GAMES)
+@pytest.fixture(scope="module", params=GAMES.values(), ids=list(GAMES))
 def policy(request):
   return random_policy(request.param)
 

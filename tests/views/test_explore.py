@@ -358,7 +358,9 @@ def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   assert [name.replace(",", "") for name in shown["path"]] == ["Start", *line]
   np.testing.assert_allclose(numbers(shown["moves"]), here.frequencies(), atol=0.00051)
   table = assert_table_is(shown, here, worth_at(policy, here), charts.find_types(here, kind))
-  equity = dict(zip(here.types, worth_at(policy, here).equity, strict=True))
+  shares = worth_at(policy, here).equity
+  assert shares is not None
+  equity = dict(zip(here.types, shares, strict=True))
   assert {hand: row[1] for hand, row in table.items()} == pytest.approx(
     {hand: equity[hand] for hand in table}, abs=0.00051
   )
@@ -498,6 +500,7 @@ def test_the_server(tmp_path, monkeypatch):
   with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
     signal.signal(signal.SIGINT, ignored)
     try:
+      assert server.stdout is not None
       address = server.stdout.readline().split()[-1]
       assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
       with urllib.request.urlopen(f"{address}streets/3.js") as reply:

@@ -201,14 +201,31 @@ def board_of(game: pyspiel.Game, history: Iterable[str] = ()) -> str | None:
   return "".join([cards.card_names(parse_cards(game.get_parameters()["board"])), *dealt])
 
 
+def without_defaults(game: str) -> str:
+  """The string of a game in Python, which has all parameters, without those that have their defaults.
+
+  Other games' strings have the parameters that were given, and stay as they are.
+  """
+  given = pyspiel.game_parameters_from_string(game)
+  name = given.pop("name")
+  kinds = (kind for kind in pyspiel.registered_games() if kind.short_name == name)
+  usual = next((kind.parameter_specification for kind in kinds), {})
+  if set(given) != set(usual):
+    return game
+  changed = {key: value for key, value in given.items() if usual[key] != value}
+  text = f"{name}({','.join(f'{key}={value}' for key, value in changed.items())})"
+  # Games within games are written otherwise.
+  return text if pyspiel.game_parameters_from_string(text) == {"name": name, **changed} else game
+
+
 def describe(game: str) -> str:
-  """A subgame of hold'em, by `str(game)`, in the words of a poker player; any other game's string unchanged.
+  """A subgame of hold'em, by `str(game)`, in the words of a poker player; another game without its defaults.
 
   Chips are in the game's unit, the stack is behind, and a range is its number of combos: of hands that can be
   dealt, each times its weight, or times its share of the largest weight if that is above 1.
   """
   if not game.startswith(("river_subgame(", "holdem_subgame(")):
-    return game
+    return without_defaults(game)
   given = {"unit": 1, "deck": _WHOLE, **pyspiel.game_parameters_from_string(game)}
   deck = cards.parse_deck(given["deck"])
   board = parse_cards(given["board"])
