@@ -16,13 +16,13 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.device import bytes_of, interruptible, jit
+from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, to_device
 from ps_cfr_spiel.backend.native import DirectCall, TableCall
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, iteration_numbers, tables_of_players, with_tables
 from ps_cfr_spiel.cfr.rule import Rule
-from ps_cfr_spiel.cfr.state import SolverState
-from ps_cfr_spiel.tree import Array, BoardTraversal, PlayerPasses, PublicTree
+from ps_cfr_spiel.cfr.state import Abstraction, SolverState, changes_on_host
+from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
 
 AHEAD = 1024  # iterations whose numbers are computed at once
 MOST_BYTES = (
@@ -141,6 +141,16 @@ class _NumbersAhead:
       done += len(rows)
 
 
+def placed(tree: PublicTree, sets: Abstraction, dtype: str, in_place: bool) -> tuple[PublicTree, Abstraction]:
+  """A tree on the host and sets as a run reads them, within `precision`: on the device, or NumPy's.
+
+  They are NumPy's for direct calls on large tables: arrays that a run has in the form of the host's are not
+  copied. `in_place`: no state before is kept.
+  """
+  of = in_dtype if changes_on_host(tree, in_place) else to_device
+  return of((tree, sets), dtype)
+
+
 class DirectRun(abc.ABC):
   """Iterations of one run by direct calls."""
 
@@ -169,8 +179,8 @@ def direct_run(
   before is kept; the other arguments are those of `loop.run`. None: XLA's programs are as good.
   """
   if in_place:
-    of_boards = isinstance(tree.stream, BoardTraversal)
-    return RunInPlace(tree, state, averaging_delay, rule, alternating, tremble) if of_boards else None
+    on_host = changes_on_host(tree, in_place)
+    return RunInPlace(tree, state, averaging_delay, rule, alternating, tremble) if on_host else None
   small = isinstance(state, HostState) or bytes_of(state.players) <= MOST_BYTES
   return RunInBlock(tree, state, averaging_delay, rule, alternating, tremble) if small else None
 

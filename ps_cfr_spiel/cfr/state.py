@@ -198,11 +198,16 @@ def init(
     recorded = tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else ()
     return PlayerState(filled(one.strategy), average, filled(one.rule), recorded)
 
-  on_host = not compensated and isinstance(tree.stream, BoardTraversal)
+  on_host = changes_on_host(tree, not compensated)
   shapes, fill = table_shapes(tree, sets), filled_on_host if on_host else filled_array
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
   state = SolverState(np.zeros((), np.int32), players)
   return state if on_host else jax.device_put(state)  # at once: each call takes some 0.1 ms
+
+
+def changes_on_host(tree: PublicTree, in_place: bool) -> bool:
+  """Whether a run's tables are NumPy's, changed by the library; `in_place`: no state before is kept."""
+  return in_place and isinstance(tree.stream, BoardTraversal)
 
 
 def filled_on_host(values: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) -> Shaped[np.ndarray, "..."]:

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
-from ps_cfr_spiel.backend.device import check_untraced, on, platform_of, precision, to_device, trim_heap
+from ps_cfr_spiel.backend.device import check_untraced, on, platform_of, precision, trim_heap
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (
   PublicStateIndex,
@@ -107,10 +107,10 @@ class PSCFRSolver(TreeSolver):
     self.locks = locks  #: the strategies that players must play in some public states
     with on(self.device):
       self._place(*self._prepared(estimate), plain)
+      trim_heap()  # memory of the compiler's own arrays, before the tables come
       with precision(self.dtype):
         # An iteration over large tables takes too long for late ones to be lost in one array.
         self._state = self._first(not self._in_place)
-    trim_heap()  # memory of the compiler's own arrays
 
   def _prepared(self, estimate: Callable[..., int | None]) -> tuple[Variant, cfr.Abstraction]:
     """The variant of the game's tree that is solved, on the host, and the players' sets of its infostates.
@@ -133,7 +133,7 @@ class PSCFRSolver(TreeSolver):
     tree = cfr.equip(variant.tree, self.rule, self.options.bits) if plain else variant.tree
     self._in_place = _table_bytes(tree, sets, self.rule, self.dtype) > LARGE
     with precision(self.dtype):
-      self._tree, self._sets = to_device((tree, sets), self.dtype)
+      self._tree, self._sets = cfr.placed(tree, sets, self.dtype, self._in_place)
     self._variant = variant._replace(tree=self._tree)
 
   @staticmethod
