@@ -117,7 +117,8 @@ class TreeCounts(NamedTuple):
 
 # Peaks of turns and flops (tests/compiler/test_memory.py).
 STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
-FOLDING = 25 * 2**20  # in addition with folded suits, where tables do not change in place
+FOLDING = 25 * 2**20  # in addition with folded suits
+CALLING = 30 * 2**20  # of the same where tables change in place, by direct calls
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
@@ -161,8 +162,7 @@ def tree_needs(
       states = STATES * (kept + counts.solved * itemsize)
     return {
       "for strategies, averages and regrets": int(states),
-      "for compiling and iterating": STREAMING
-      + FOLDING * (not in_place and counts.members > 0)
+      "for compiling and iterating": (CALLING if in_place else STREAMING + FOLDING * (counts.members > 0))
       + ROW * counts.lines,
       "for the leaves": counts.leaves,
     }
