@@ -26,7 +26,7 @@ from ps_cfr_spiel.values import learn
 
 
 def last_bid(state: pyspiel.State, player: int) -> list[float]:
-  """Of liar's dice: the last bid and the player to act as indicators, and a count of the own dice by face."""
+  """The last bid of liar's dice and the player to act, as indicators, and a count of the own dice by face."""
   game, moves = state.get_game(), state.history()
   parameters = game.get_parameters()
   dice, bids = parameters.get("numdice", 1), [0.0] * game.num_distinct_actions()
