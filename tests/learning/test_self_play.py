@@ -323,6 +323,15 @@ def test_games_have_tensors_of_public_states(name, tensors):
   assert (met.unit > 0).all()
 
 
+def test_tensors_end_with_the_legal_actions_of_the_player_to_act():
+  """Bids 0 to 5, then the call: after bid 3 the waiting player has no action, whatever came before it."""
+  observations = Observations(pyspiel.load_game("liars_dice(dice_sides=3)"))
+  for bids in ((3,), (0, 3), (1, 2, 3)):
+    acting = len(bids) % 2
+    both = [observations.at((0, 2, *bids), who)[-7:].tolist() for who in (acting, 1 - acting)]
+    assert both == [[0, 0, 0, 0, 1, 1, 1], [0] * 7]
+
+
 @pytest.mark.parametrize(
   ("given", "message"),
   [

@@ -2,7 +2,9 @@
 
 OpenSpiel's games give them: the information state tensor, else the observation tensor, of each player, and
 many the tensor of a public observer. For other games the tensor of a public state is the mean of those of its
-infostates, which is public, too. A function of one's own replaces all of it.
+infostates, which is public, too. Legal actions of the player to act are added: they often say at once which
+part of a long past still matters, such as the last bid in liar's dice. A function of one's own replaces all
+of it.
 """
 
 import inspect
@@ -78,7 +80,11 @@ class Observations:
     if self.function is not None:
       return self.function(state, who)
     read = state.information_state_tensor if self._remembers else state.observation_tensor
-    return np.append(read(who), self._last_move(path, who)) if self._moves else read(who)
+    legal = np.zeros(self.game.num_distinct_actions(), np.float32)
+    if state.current_player() == who:
+      legal[state.legal_actions()] = 1
+    moved = self._last_move(path, who) if self._moves else []
+    return np.concatenate([read(who), moved, legal])
 
   def _last_move(self, path: tuple[int, ...], player: int) -> np.ndarray:
     """[actions]: 1 at the last action of a player, if there is one."""
