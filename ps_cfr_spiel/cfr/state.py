@@ -206,7 +206,7 @@ def init(
 
 
 def changes_on_host(tree: PublicTree, in_place: bool) -> bool:
-  """Whether a run's tables are NumPy's, changed by the library; `in_place`: no state before is kept."""
+  """True if a run's tables are NumPy's, changed by the library; `in_place`: no state before is kept."""
   return in_place and isinstance(tree.stream, BoardTraversal)
 
 

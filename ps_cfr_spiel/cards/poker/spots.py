@@ -204,7 +204,7 @@ def board_of(game: pyspiel.Game, history: Iterable[str] = ()) -> str | None:
 def without_defaults(game: str) -> str:
   """The string of a game in Python, which has all parameters, without those that have their defaults.
 
-  Other games' strings have the parameters that were given, and stay as they are.
+  Other games' strings have the parameters that were given; they are unchanged.
   """
   given = pyspiel.game_parameters_from_string(game)
   name = given.pop("name")
