@@ -35,6 +35,7 @@ from ps_cfr_spiel.cfr.state import (
   in_blocks,
   init,
   num_tables,
+  resumed,
   table_shapes,
 )
 from ps_cfr_spiel.tree import normalise

@@ -211,6 +211,10 @@ class NRMPlus(Rule):
     numbers = np.array([0, 1, 1], dtype)[:, None, None]
     return np.full(shape, 1 / shape[0], dtype), np.broadcast_to(numbers, (3, rows, types)).copy()
 
+  def resume(self, strategy):
+    """See `Rule`: z is the strategy, which s(t) times the positive regret that comes holds on to."""
+    return strategy, self.init(strategy.shape, strategy.dtype)[1]
+
   def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
     """The most that n fades, the fading of negative regrets, s(t), constants; as `learn.cc` takes them."""
     time = t.astype(dtype)

@@ -80,6 +80,13 @@ class Rule(abc.ABC):
       makes it sum to one, and uniform where all is zero.
     """
 
+  def resume(self, strategy: Table) -> RuleState:
+    """The state, as of `init`, of a run that has come to a strategy, float [A, rows, H], and plays it next.
+
+    A rule whose state says so leaves it as slowly as after the iterations before; here it is that of `init`.
+    """
+    return self.init(strategy.shape, strategy.dtype)
+
   def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Scalar:
     """A further factor of the weight of iteration t; 1 by default.
 

@@ -219,6 +219,21 @@ def filled_on_host(values: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) ->
   return array
 
 
+def resumed(
+  tree: PublicTree, rule: Rule, dtype: str, strategies: Sequence[Blocks], iterations: int
+) -> SolverState:
+  """The state of a run that begins with strategies, [A, rows, H] for each block, in place of uniform ones.
+
+  It goes on as if they were what that many `iterations` had come to (`Rule.resume`); the average is of those
+  to come alone.
+  """
+  state, players = init(tree, rule, dtype), list[PlayerState]()
+  for forest, blocks, player in zip(tree.players, strategies, state.players, strict=True):
+    buckets = tuple(forest.join([np.asarray(block, dtype) for block in blocks]))
+    players.append(player._replace(strategy=buckets, rule=tuple(map(rule.resume, buckets))))
+  return jax.device_put(SolverState(np.asarray(iterations, np.int32), tuple(players)))
+
+
 def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[Array, "..."]:
   """An array of values that differ along the first axis alone.
 

@@ -88,6 +88,16 @@ class GadgetTree(NamedTuple):
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
 
 
+  def outside(
+    self, player: int, blocks: Sequence[Float[np.ndarray, "_A _rows _H"]]
+  ) -> list[Float[np.ndarray, "_A _rows _H"]]:
+    """A player's strategy in the tree from one in the subgame, uniform in the gadget's own decisions."""
+    forest = self.tree.players[player]
+    added = [np.full(shape, 1 / shape[0]) for shape in forest.block_shapes[: forest.added]]
+    pairs = zip(blocks, forest.block_shapes[forest.added :], strict=True)
+    return [*added, *(np.asarray(block, float).reshape(shape) for block, shape in pairs)]
+
+
 @dataclasses.dataclass(frozen=True)
 class Gadget:
   """A function that turns a subgame into a tree to solve; `GADGETS` has those of this file by name."""

@@ -66,6 +66,7 @@ KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
+BEGUN = 40  # iterations that the strategies with which a search begins count as
 BLUEPRINTS = ("holdem", "universal_poker")
 
 
@@ -172,14 +173,14 @@ class HoldemPolicy(SearchPolicy):
     last = None
     if hand.street > self._first:
       last = self._searches_on_path(hand.until(start, hand.street - 1), player)[-1]
-    return last or (self._planned(hand.until(start, hand.street), player), 0)
+    return last or (self._planned(hand.until(start, hand.street)), 0)
 
-  def _planned(self, hand: PublicHand, player: int) -> Search:
+  def _planned(self, hand: PublicHand) -> Search:
     """The blueprint from the first decision of a street on, as a search of the tree to be searched."""
     *_, (start, _) = self._moves(hand)
     search = self._empty(hand, self._bets)
-    for i in (0, 1) if isinstance(search, StreetSearch) else (player,):  # its values depend on both
-      search.following(self.blueprint, i, start)
+    for player in (0, 1):
+      search.following(self.blueprint, player, start)
     return search
 
   def _free(self, board: cards.Board) -> np.ndarray:
@@ -288,6 +289,10 @@ class HoldemPolicy(SearchPolicy):
     safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
     gadget = self._gadget if safe else unsafe
     before, line = last or self._before(hand, player) if safe else (None, 0)
+    known = before is not None and before.goes_to(hand.board)  # the strategy that is promised
+    if known:
+      came = hand.board[len(before.game.board) :]
+      search.continuing(before, line if came else 0, came)  # on a street both begin with its first decision
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
     both = not safe or gadget.expects or isinstance(before, StreetSearch)
     for i in (0, 1) if both else (player,):
@@ -302,7 +307,10 @@ class HoldemPolicy(SearchPolicy):
       tree = to_device(game_tree.tree.grouped(any_index=True), DTYPE)
       method = self._methods[hand.street]
       rule = cfr.make_rule(method.rule, alternating=method.alternating)
-      state = cfr.init(tree, rule, DTYPE)
+      state, begun = cfr.init(tree, rule, DTYPE), 0
+      if known:
+        played = [game_tree.outside(i, subgame.there(i, tables)) for i, tables in enumerate(search.tables)]
+        state, begun = cfr.resumed(tree, rule, DTYPE, played, BEGUN), BEGUN
 
       def step(iterations: int) -> None:
         nonlocal state
@@ -311,7 +319,7 @@ class HoldemPolicy(SearchPolicy):
             tree,
             state,
             iterations,
-            method.averaging_delay,
+            begun + method.averaging_delay,
             rule=rule,
             alternating=method.alternating,
             tremble=self.options.tremble,

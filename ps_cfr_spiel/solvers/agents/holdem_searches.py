@@ -125,7 +125,7 @@ class Search:
     `start` is a state of `holdem` at the subgame's root. Its bets nearest to those of the subgame are meant;
     after a bet where it has none, play stays uniform.
     """
-    lines, labels, hands = self.betting, self.tree.names, self.hands(player)
+    lines, hands = self.betting, self.hands(player)
     rules, states = start.get_game().rules, {0: start}
     for line in range(len(lines)):
       children, state = lines.children(line), states.pop(line, None)
@@ -146,9 +146,7 @@ class Search:
         total = rows.sum(0)
         rows = np.where(total > 0, rows / np.where(total > 0, total, 1), 1 / len(children))
         for runout, row in enumerate(rows.swapaxes(0, 1)):
-          (number,) = labels.public_states[int(self.lines.starts[line]) + runout].decisions
-          decision = labels.decisions[number]
-          self.tables[player][decision.block][:, decision.row] = row[:, hands]
+          self._row_at(int(self.lines.starts[line]) + runout)[:] = row[:, hands]
       for child in children:
         action = int(lines.action[child])
         if action > betting.CALL:
@@ -156,6 +154,39 @@ class Search:
           if action == betting.CALL:
             continue
         states[child] = state.child(action)
+    return self
+
+  def goes_to(self, board: cards.Board) -> bool:
+    """Whether it has strategies for a board, when cards have come: not after the street of a `StreetSearch`."""
+    return len(board) >= len(self.game.board)
+
+  def continuing(self, before: "Search", line: int, came: cards.Board = ()) -> Self:
+    """The same with the strategies of both players in a search before, from one of its lines on.
+
+    `came` are the public cards that came at that line. The bets there nearest to those of this search are
+    meant; after a bet where it has none, play stays uniform.
+    """
+    if before.subgames is self.subgames and not (came or line):
+      self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
+      return self
+    lines, theirs, deck = self.betting, before.betting, self.game.deck
+    pairs = {0: theirs.children(line)[0] if came else line}
+    for own in range(len(lines)):
+      other, children = pairs.pop(own, None), lines.children(own)
+      if other is None or not children or lines.player[own] != theirs.player[other]:
+        continue
+      below = theirs.children(other)
+      if (player := int(lines.player[own])) >= 0:
+        nearest = [_nearest(before, child, self, children) for child in below]
+        for runout, places in enumerate(self.lines.runouts[lines.street[own]].tolist()):
+          there = before._row_at(before.place(other, (*came, *(deck[place] for place in places))))
+          rows = np.zeros((len(children), NUM_HANDS))
+          for k, chances in zip(nearest, there, strict=True):
+            rows[k, before.hands(player)] += chances
+          rows = rows[:, self.hands(player)]
+          played = self._row_at(int(self.lines.starts[own]) + runout)
+          played[:] = np.where(rows.sum(0) > 0, rows, played)
+      pairs |= {child: below[_nearest(self, child, before, below)] for child in children}
     return self
 
   def _nearest(self, line: int, action: int, state: State) -> int:
@@ -194,8 +225,12 @@ class Search:
 
   def row(self, line: int) -> np.ndarray:
     """float64[A, H]: the strategy of the player to act, on the first street of the search."""
+    return self._row_at(self.place(line))
+
+  def _row_at(self, place: int) -> np.ndarray:
+    """float64[A, H]: the same at a public state; a view of the tables."""
     labels = self.tree.names
-    decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
+    decision = labels.decisions[labels.public_states[place].decisions[0]]
     return self.tables[decision.player][decision.block][:, decision.row]
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
@@ -243,11 +278,25 @@ class StreetSearch(Search):
     pot, stack = 2 * self.spent(line, player), self.game.get_parameters()["stack"]
     return self._values.worths(Situation(board, pot, stack, "", ranges))[player]
 
+  def goes_to(self, board: cards.Board) -> bool:
+    return len(board) == len(self.game.board)
+
   def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
     played = [subgame.there(i, table) for i, table in enumerate(self.tables)]
     with precision(DTYPE):
       leaves = _settled(*to_device((subgame.tree, played, ranges), DTYPE))
     return dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
+
+
+def _nearest(search: Search, line: int, other: Search, lines: Sequence[int]) -> int:
+  """The number among some lines of another search of the move nearest to that which leads to a line."""
+  bets = [k for k, there in enumerate(lines) if other.betting.action[there] > betting.CALL]
+  action = int(search.betting.action[line])
+  if action > betting.CALL and bets:
+    player = int(search.betting.player[search.betting.parent[line]])
+    return min(bets, key=lambda k: abs(other.spent(lines[k], player) - search.spent(line, player)))
+  passive = min(action, betting.CALL)
+  return min(range(len(lines)), key=lambda k: abs(int(other.betting.action[lines[k]]) - passive))
 
 
 @jit()  # at once: each of its operations would be compiled for each tree
