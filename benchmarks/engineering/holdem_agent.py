@@ -18,7 +18,8 @@ compiled in them: a second run reads most of them back. Among the bots, `bluepri
 `agent` the same agent without values.
 `--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
 calls, to the blueprint, and to the agent with and without values instead. It prints their gain, a deal's
-deviation in big blinds, and processor seconds. A game with the `--sizes` that both players bet is quicker.
+deviation in big blinds, processor seconds, and what they gain more than from the first player of `--against`:
+all meet the same deals. A game with the `--sizes` that both players bet is quicker.
 `--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
@@ -110,6 +111,7 @@ def respond(game, blueprint, options) -> None:
   }
   if values := values_of(options, game):
     players["with values"] = made(values=values)
+  first = dict[str, np.ndarray]()
   for name in options.against:
     for actions in options.lbr:
       began = time.process_time()
@@ -118,10 +120,12 @@ def respond(game, blueprint, options) -> None:
       )
       assert response.wins is not None
       mean, error, each = 10 * response.mean, 19.6 * response.error, time.process_time() - began
+      more = 10 * (response.wins - first.setdefault(actions, response.wins))
+      apart = f", {more.mean():,.0f} ± {1.96 * more.std(ddof=1) / len(more) ** 0.5:6,.0f} more than the first"
       deviation = response.wins.std(ddof=1) / 100
       print(
         f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {deviation:.2f} bb, "
-        f"{each / options.hands:.2f} s a hand",
+        f"{each / options.hands:.2f} s a hand{apart if more.any() else ''}",
         flush=True,
       )
 

@@ -10,9 +10,10 @@ import pyspiel
 import pytest
 from random_games import random_game
 
-from ps_cfr_spiel import ContinualResolving, PSCFRSolver
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, cfr
 from ps_cfr_spiel.cfr import discounted, make_rule, normalise, regret_rules, rule_header
 from ps_cfr_spiel.cfr import rule as rule_module
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.rules import (
   DCFR,
   HSDCFR,
@@ -515,3 +516,21 @@ def test_a_rule_without_state():
 def test_the_state_of_a_rule_has_an_entry_for_every_row(state):
   with pytest.raises(ValueError, match=r"Stubborn.init\(shape=.*must return arrays"):
     PSCFRSolver(pyspiel.load_game("leduc_poker"), Stubborn(state))
+
+
+def test_runs_that_begin_with_a_strategy():
+  """From uniform play it is that of a new run, by every rule; NRM+ leaves another slower if it is older."""
+  tree = build_tree(pyspiel.load_game("kuhn_poker"))
+  uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+  for name in RULES:
+    rule = make_rule(name)
+    pair = cfr.init(tree, rule, "float64"), cfr.resumed(tree, rule, "float64", uniform, 0)
+    for new, resumed in zip(*map(jax.tree.leaves, pair), strict=True):
+      np.testing.assert_array_equal(new, resumed)
+  draw, moved = np.random.default_rng(0), []
+  begun = [[normalise(draw.random(shape)) for shape in player.block_shapes] for player in tree.players]
+  for iterations in (1, 40, 1600):
+    state = cfr.run(tree, cfr.resumed(tree, NRMPlus(), "float32", begun, iterations), 1, rule=NRMPlus())
+    played = cfr.current_strategy(tree, state)
+    moved.append(max(np.abs(np.subtract(*pair)).max() for pair in zip(played[0], begun[0], strict=True)))
+  assert moved[0] > 2 * moved[1] > 6 * moved[2] > 0, moved

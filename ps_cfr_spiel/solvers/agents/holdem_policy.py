@@ -20,6 +20,10 @@ flop that tree ends with values of turns, at the ranges of both strategies; afte
 the promises on the turn, and values of flops those on the flop. A search from the hand's first move on has
 nothing before it and promises nothing.
 
+A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
+iterations (strategies as a warm start: Brown and Sandholm 2016). However few iterations there is time for, it
+so keeps its promises nearly; from uniform play ten would lose more than the blueprint.
+
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
 of the player to move.
