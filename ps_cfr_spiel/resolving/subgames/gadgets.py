@@ -87,7 +87,6 @@ class GadgetTree(NamedTuple):
     pairs = zip(blocks[self.tree.players[player].added :], shapes, strict=True)
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
 
-
   def outside(
     self, player: int, blocks: Sequence[Float[np.ndarray, "_A _rows _H"]]
   ) -> list[Float[np.ndarray, "_A _rows _H"]]:

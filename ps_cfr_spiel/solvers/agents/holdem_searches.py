@@ -157,7 +157,7 @@ class Search:
     return self
 
   def goes_to(self, board: cards.Board) -> bool:
-    """Whether it has strategies for a board, when cards have come: not after the street of a `StreetSearch`."""
+    """Whether it has strategies for a board; a `StreetSearch` has those of its street alone."""
     return len(board) >= len(self.game.board)
 
   def continuing(self, before: "Search", line: int, came: cards.Board = ()) -> Self:
