@@ -160,31 +160,31 @@ class Search:
     """Whether it has strategies for a board; a `StreetSearch` has those of its street alone."""
     return len(board) >= len(self.game.board)
 
-  def continuing(self, before: "Search", line: int, came: cards.Board = ()) -> Self:
+  def continuing(self, before: "Search", start: int, came: cards.Board = ()) -> Self:
     """The same with the strategies of both players in a search before, from one of its lines on.
 
     `came` are the public cards that came at that line. The bets there nearest to those of this search are
     meant; after a bet where it has none, play stays uniform.
     """
-    if before.subgames is self.subgames and not (came or line):
+    if before.subgames is self.subgames and not (came or start):
       self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
       return self
     lines, theirs, deck = self.betting, before.betting, self.game.deck
-    pairs = {0: theirs.children(line)[0] if came else line}
-    for own in range(len(lines)):
-      other, children = pairs.pop(own, None), lines.children(own)
-      if other is None or not children or lines.player[own] != theirs.player[other]:
+    pairs = {0: theirs.children(start)[0] if came else start}
+    for line in range(len(lines)):
+      other, children = pairs.pop(line, None), lines.children(line)
+      if other is None or not children or lines.player[line] != theirs.player[other]:
         continue
       below = theirs.children(other)
-      if (player := int(lines.player[own])) >= 0:
+      if (player := int(lines.player[line])) >= 0:
         nearest = [_nearest(before, child, self, children) for child in below]
-        for runout, places in enumerate(self.lines.runouts[lines.street[own]].tolist()):
+        for runout, places in enumerate(self.lines.runouts[lines.street[line]].tolist()):
           there = before._row_at(before.place(other, (*came, *(deck[place] for place in places))))
           rows = np.zeros((len(children), NUM_HANDS))
           for k, chances in zip(nearest, there, strict=True):
             rows[k, before.hands(player)] += chances
           rows = rows[:, self.hands(player)]
-          played = self._row_at(int(self.lines.starts[own]) + runout)
+          played = self._row_at(int(self.lines.starts[line]) + runout)
           played[:] = np.where(rows.sum(0) > 0, rows, played)
       pairs |= {child: below[_nearest(self, child, before, below)] for child in children}
     return self
