@@ -213,7 +213,8 @@ class NRMPlus(Rule):
 
   def resume(self, strategy):
     """See `Rule`: z is the strategy, which s(t) times the positive regret that comes holds on to."""
-    return strategy, self.init(strategy.shape, strategy.dtype)[1]
+    actions, rows, types = strategy.shape
+    return strategy, self.init((actions, rows, types), strategy.dtype)[1]
 
   def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
     """The most that n fades, the fading of negative regrets, s(t), constants; as `learn.cc` takes them."""

@@ -85,7 +85,8 @@ class Rule(abc.ABC):
 
     A rule whose state says so leaves it as slowly as after the iterations before; here it is that of `init`.
     """
-    return self.init(strategy.shape, strategy.dtype)
+    actions, rows, types = strategy.shape
+    return self.init((actions, rows, types), strategy.dtype)
 
   def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Scalar:
     """A further factor of the weight of iteration t; 1 by default.

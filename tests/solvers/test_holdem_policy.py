@@ -319,7 +319,7 @@ def test_searches_tremble():
   made = [ps_cfr_spiel.HoldemPolicy(game, blueprint, "a / a", iterations=10, tremble=c) for c in (0, 4)]
   without, with_trembles = (policy.action_probabilities(play(game, *TURN)) for policy in made)
   assert without != with_trembles
-  assert min(p for p in with_trembles.values() if p) >= 4 / (holdem_policy.BEGUN + 10)  # of the last iteration
+  assert min(p for p in with_trembles.values() if p) >= 4 / (holdem_policy.BEGUN + 10)  # of the last one
 
 
 def test_it_sees_its_own_cards_alone():

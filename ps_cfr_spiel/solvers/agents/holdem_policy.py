@@ -293,8 +293,8 @@ class HoldemPolicy(SearchPolicy):
     safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
     gadget = self._gadget if safe else unsafe
     before, line = last or self._before(hand, player) if safe else (None, 0)
-    known = before is not None and before.goes_to(hand.board)  # the strategy that is promised
-    if known:
+    known = False  # whether there is a strategy whose best responses are promised
+    if before is not None and (known := before.goes_to(hand.board)):
       came = hand.board[len(before.game.board) :]
       search.continuing(before, line if came else 0, came)  # on a street both begin with its first decision
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
