@@ -220,11 +220,7 @@ def filled_on_host(values: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) ->
 
 
 def resumed(
-  tree: PublicTree,
-  rule: Rule,
-  dtype: str,
-  strategies: Sequence[Sequence[Shaped[Array, "_A _rows _H"]]],
-  iterations: int,
+  tree: PublicTree, rule: Rule, dtype: str, strategies: Sequence[Blocks], iterations: int
 ) -> SolverState:
   """The state of a run that begins with strategies, [A, rows, H] for each block, in place of uniform ones.
 

@@ -521,14 +521,14 @@ def test_the_state_of_a_rule_has_an_entry_for_every_row(state):
 def test_runs_that_begin_with_a_strategy():
   """From uniform play it is that of a new run, by every rule; NRM+ leaves another slower if it is older."""
   tree = build_tree(pyspiel.load_game("kuhn_poker"))
-  uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+  uniform = [tuple(np.full(s, 1 / s[0]) for s in player.block_shapes) for player in tree.players]
   for name in RULES:
     rule = make_rule(name)
     pair = cfr.init(tree, rule, "float64"), cfr.resumed(tree, rule, "float64", uniform, 0)
     for new, resumed in zip(*map(jax.tree.leaves, pair), strict=True):
       np.testing.assert_array_equal(new, resumed)
   draw, moved = np.random.default_rng(0), []
-  begun = [[normalise(draw.random(shape)) for shape in player.block_shapes] for player in tree.players]
+  begun = [tuple(normalise(draw.random(s)) for s in player.block_shapes) for player in tree.players]
   for iterations in (1, 40, 1600):
     state = cfr.run(tree, cfr.resumed(tree, NRMPlus(), "float32", begun, iterations), 1, rule=NRMPlus())
     played = cfr.current_strategy(tree, state)

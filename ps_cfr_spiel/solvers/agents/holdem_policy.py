@@ -313,7 +313,9 @@ class HoldemPolicy(SearchPolicy):
       rule = cfr.make_rule(method.rule, alternating=method.alternating)
       state, begun = cfr.init(tree, rule, DTYPE), 0
       if known:
-        played = [game_tree.outside(i, subgame.there(i, tables)) for i, tables in enumerate(search.tables)]
+        played = [
+          tuple(game_tree.outside(i, subgame.there(i, tables))) for i, tables in enumerate(search.tables)
+        ]
         state, begun = cfr.resumed(tree, rule, DTYPE, played, BEGUN), BEGUN
 
       def step(iterations: int) -> None:
