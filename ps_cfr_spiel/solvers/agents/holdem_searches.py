@@ -157,7 +157,7 @@ class Search:
     return self
 
   def goes_to(self, board: cards.Board) -> bool:
-    """Whether it has strategies for a board; a `StreetSearch` has those of its street alone."""
+    """True if it has strategies for a board; a `StreetSearch` has those of its street alone."""
     return len(board) >= len(self.game.board)
 
   def continuing(self, before: "Search", start: int, came: cards.Board = ()) -> Self:
