@@ -3,7 +3,7 @@
   python -m benchmarks.engineering.learned_without_list --game leduc_poker
   python -m benchmarks.engineering.learned_without_list --exact 40 160 640
   python -m benchmarks.engineering.learned_without_list --game 'liars_dice(dice_sides=6)' --seeds 0
-    --features last-bid --turns 6 --games 100 --chains 100 --steps 2000 --width 96 --every 6 --marks 1000
+    --features last-bid --turns 9 --games 100 --chains 100 --steps 2000 --width 96 --every 9 --marks 1000
 
 Prints a line for each seed and every --every turns: examples, error of values held out, exploitability of
 searches of one decision ahead after each of --marks iterations, processor seconds of learning so far. The
