@@ -21,8 +21,8 @@ the promises on the turn, and values of flops those on the flop. A search from t
 nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
-iterations (strategies as a warm start: Brown and Sandholm 2016). However few iterations there is time for, it
-so keeps its promises nearly; from uniform play ten would lose more than the blueprint.
+iterations (strategies as a warm start: Brown and Sandholm 2016). So few iterations, as under a limit of time,
+break promises less: ten from uniform play lose more than a blueprint does.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -70,7 +70,9 @@ KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
-BEGUN = 40  # iterations that the strategies with which a search begins count as
+# Iterations that the strategies with which a search begins count as. On three turns ten iterations then left
+# best responses 10 to 31% of the pot less than the blueprint; after 10 or 20 they move too far.
+BEGUN = 40
 BLUEPRINTS = ("holdem", "universal_poker")
 
 
