@@ -21,7 +21,7 @@ the promises on the turn, and values of flops those on the flop. A search from t
 nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
-iterations (strategies as a warm start: Brown and Sandholm 2016). So few iterations, as under a limit of time,
+iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
 break promises less: ten from uniform play lose more than a blueprint does.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
