@@ -332,6 +332,20 @@ def test_tensors_end_with_the_legal_actions_of_the_player_to_act():
     assert both == [[0, 0, 0, 0, 1, 1, 1], [0] * 7]
 
 
+def test_values_that_read_histories_serve_games_that_would_be_compiled_from_a_form(monkeypatch):
+  game = pyspiel.load_game("liars_dice(dice_sides=2)")
+  state = game.new_initial_state().child(0).child(1)
+
+  def answer():
+    ends = values.StateValues(lambda states: [0.25] * len(states))
+    search = ps_cfr_spiel.ContinualResolving(game, 5, lookahead=1, value_function=ends)
+    return search.action_probabilities(state)
+
+  expected = answer()
+  monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.described.WALKED", 0)
+  assert answer() == expected
+
+
 @pytest.mark.parametrize(
   ("given", "message"),
   [

@@ -67,11 +67,14 @@ class ContinualResolving(SearchPolicy):
       self.settings.value_function.check_game(str(game))
     limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
-    if (form := form_of(game)) is not None:
+    values = self.settings.value_function
+    listed = values is None or values.solves  # others read histories, which games compiled from a form lack
+    if listed and (form := form_of(game)) is not None:
       use = TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False)
       check_memory(game, index_of(game, form, memory), memory, use)
     if self.settings.knowledge is None:
-      subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
+      built = {} if listed else {"leaves": "sparse"}
+      subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory, **built)
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
     self.searcher = self._make_searcher(subgames)
