@@ -133,8 +133,13 @@ def _clusters(
   given, count = options.clusters, len(boards)
   if given is not None and np.ndim(given):
     clusters = np.asarray(given)
-    if clusters.shape != (count,) or set(clusters.tolist()) != set(range(len(set(clusters.tolist())))):
-      raise ValueError(f"clusters: expected a number for each of {count} boards, from 0 without gaps.")
+    numbers = set(clusters.ravel().tolist())
+    whole = np.issubdtype(clusters.dtype, np.integer)
+    if not whole or clusters.shape != (count,) or numbers != set(range(len(numbers))):
+      raise ValueError(
+        f"clusters must be an integer for each of {count} boards, from 0 without gaps; got {clusters.dtype} "
+        f"of shape {clusters.shape} with {sorted(numbers)[:10]}."
+      )
     return clusters.tolist()
   wanted = min(CLUSTERS, count) if given is None else check_count("clusters", given, 1)
   if wanted > count:

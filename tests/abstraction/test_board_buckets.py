@@ -42,7 +42,7 @@ def test_sets_lie_in_one_cluster_and_on_one_line():
   assert earlier.count == alone.count - 5 * 6  # six hands on each of six lines before the public card
   with pytest.raises(ValueError, match="clusters=7: there are only 6 boards in round 1"):
     abstract_by_clusters(game, 7)
-  with pytest.raises(ValueError, match="a number for each of 6 boards, from 0 without gaps"):
+  with pytest.raises(ValueError, match="an integer for each of 6 boards, from 0 without gaps; got int64"):
     abstract_by_clusters(game, np.array([0, 2, 0, 2, 0, 2]))
   with pytest.raises(ValueError, match=r"clustered_round=2: .* the last round with decisions is 1"):
     abstract_by_clusters(game, 2, clustered_round=2)

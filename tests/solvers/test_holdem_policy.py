@@ -312,6 +312,24 @@ def test_a_search_begins_with_the_strategy_before(line, known):
   np.testing.assert_allclose(search.row(root), expected[:, same], atol=1e-6)
 
 
+def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():
+  game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
+  blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "x / x", iterations=1)
+  state = play(game, *TURN, "Bet 2")
+  search, root = policy._searches_on_path(PublicHand.of(state), state.current_player())[-1]
+  assert search.row(root).min() > 0.4  # an answer to a check would never fold
+  solved, place, ranges = search.tables, search.place(root), np.ones((2, len(cards.ALL_HANDS)))
+  folding = [
+    [block * 0 + (np.arange(len(block)) == 0)[:, None, None] for block in blocks] for blocks in solved
+  ]
+  search.take_unless_worse(folding, place, 1 - state.current_player(), ranges)
+  assert search.tables is solved
+  search.tables = folding
+  search.take_unless_worse(solved, place, 1 - state.current_player(), ranges)
+  assert search.tables is solved
+
+
 def test_searches_tremble():
   """Each action comes at least as often as the least probability of the last iteration says."""
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")

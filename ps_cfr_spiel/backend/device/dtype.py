@@ -50,7 +50,7 @@ def check_untraced() -> None:
   """RuntimeError inside a function that JAX traces."""
   if _trace_state() != _UNTRACED:
     raise RuntimeError(
-      "A solver, policy or evaluation is used inside a function that jax.jit traces; call it "
+      "A solver, policy or evaluation is used inside a function that JAX traces (jit, vmap, grad); call it "
       "outside, or use cfr.iterate and tree.evaluation, which can be traced."
     )
 

@@ -16,7 +16,7 @@ from open_spiel.python import observation
 
 from ps_cfr_spiel.loading import sequential
 
-KEPT = 200_000  # tensors that are kept, at most
+KEPT_BYTES = 256 * 2**20  # of tensors that are kept, at most
 OPENSPIEL = "OpenSpiel"  # the source of tensors that are a game's own
 Own = Callable[[pyspiel.State, int], Sequence[float]]
 
@@ -44,6 +44,7 @@ class Observations:
     self._moves = kind.short_name == "turn_based_simultaneous_game"
     self._observer = None if function is not None else _public_observer(self.game)
     self._kept: dict[tuple[tuple[int, ...], int], np.ndarray] = {}
+    self._bytes = 0
 
   @property
   def source(self) -> str:
@@ -61,14 +62,16 @@ class Observations:
     ValueError for numbers that are not finite.
     """
     if (path, who) not in self._kept:
-      if len(self._kept) >= KEPT:
-        self._kept.clear()
       state = self.game.new_initial_state()
       for action in path:
         state.apply_action(action)
       tensor = np.array(self._read(state, path, who), np.float32).ravel()
       if not np.isfinite(tensor).all():
         raise ValueError(f"{self.game}: the tensor of {self.source} after {list(path)} is not finite.")
+      self._bytes += tensor.nbytes
+      if self._bytes > KEPT_BYTES:
+        self._kept.clear()
+        self._bytes = tensor.nbytes
       self._kept[path, who] = tensor
     return self._kept[path, who]
 

@@ -249,7 +249,7 @@ class TensorFeatures(Features):
       given = tuple(x.shape[-1] for x in tensors)
       raise ValueError(
         f"These values read a public tensor and the players' of {sizes} numbers; those of "
-        f"{values.card['game']} here have {given}."
+        f"{values.card['game']} here have {given}. Learn them anew: tensors have other features since."
       )
     public, first, second = tensors
     read = _read(network, Observed(public, (first, second)))

@@ -22,7 +22,8 @@ nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
-break promises less: ten from uniform play lose more than a blueprint does.
+break promises less: ten from uniform play lose more than a blueprint does. Where best responses of all the
+opponent's hands together win less from the strategies before than from those of the search, they are kept.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -70,8 +71,7 @@ KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
-# Iterations that the strategies with which a search begins count as. On three turns ten iterations then left
-# best responses 10 to 31% of the pot less than the blueprint; after 10 or 20 they move too far.
+# Iterations that the strategies with which a search begins count as. With 10 or 20 ten iterations move too far.
 BEGUN = 40
 BLUEPRINTS = ("holdem", "universal_poker")
 
@@ -313,12 +313,13 @@ class HoldemPolicy(SearchPolicy):
       tree = to_device(game_tree.tree.grouped(any_index=True), DTYPE)
       method = self._methods[hand.street]
       rule = cfr.make_rule(method.rule, alternating=method.alternating)
-      state, begun = cfr.init(tree, rule, DTYPE), 0
       if known:
         played = [
           tuple(game_tree.outside(i, subgame.there(i, tables))) for i, tables in enumerate(search.tables)
         ]
         state, begun = cfr.resumed(tree, rule, DTYPE, played, BEGUN), BEGUN
+      else:
+        state, begun = cfr.init(tree, rule, DTYPE), 0
 
       def step(iterations: int) -> None:
         nonlocal state
@@ -336,8 +337,14 @@ class HoldemPolicy(SearchPolicy):
 
       run_for(step, method.iterations, self.options.seconds, FIRST)
       average = cfr.average_strategy(tree, state)
-    for i, blocks in enumerate(average):
-      search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
+    solved = [
+      subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
+      for i, blocks in enumerate(average)
+    ]
+    if known:
+      search.take_unless_worse(solved, search.place(search.root), opponent, ranges)
+    else:
+      search.tables = solved
     return search
 
   def _empty(self, hand: PublicHand, bets: BetSizes, moves: Sequence[int] = ()) -> Search:

@@ -186,7 +186,10 @@ class Search:
           rows = rows[:, self.hands(player)]
           played = self._row_at(int(self.lines.starts[line]) + runout)
           played[:] = np.where(rows.sum(0) > 0, rows, played)
-      pairs |= {child: below[_nearest(self, child, before, below)] for child in children}
+      bet_there = any(theirs.action[child] > betting.CALL for child in below)
+      for child in children:
+        if bet_there or lines.action[child] <= betting.CALL:
+          pairs[child] = below[_nearest(self, child, before, below)]
     return self
 
   def _nearest(self, line: int, action: int, state: State) -> int:
@@ -246,6 +249,27 @@ class Search:
 
     It responds to the other player's strategy with the other's of the ranges there, float64[2, 1326].
     """
+    values, weight = self._responses(place, player, ranges)
+    worths = np.zeros(NUM_HANDS)
+    worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
+    return worths
+
+  def take_unless_worse(
+    self, tables: list[list[np.ndarray]], place: int, player: int, ranges: np.ndarray
+  ) -> None:
+    """Take other strategies, unless best responses of a player's hands win more from them in all.
+
+    `place` and `ranges` are as in `worths`; the player's range weighs the hands. Few iterations can turn a
+    good strategy into a worse one.
+    """
+    both, share = (self.tables, tables), ranges[player][self.hands(player)]
+    wins = []
+    for self.tables in both:
+      wins.append(float(self._responses(place, player, ranges)[0] @ share))
+    self.tables = both[wins[1] <= wins[0]]
+
+  def _responses(self, place: int, player: int, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The wins of best responses of a player's hands, and how often these meet others; float64[H] each."""
     subgame, other = self.subgames.cut([place]), 1 - player
     first, second = ((ranges[i][self.hands(i)] / self.lines.form.weights[i])[None] for i in (0, 1))
     range_ = (first, second)[other]
@@ -254,10 +278,7 @@ class Search:
       self._settled(subgame, (first, second)), other, (range_, whole) if player else (whole, range_)
     ).tree
     values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
-    weight = subgame.prior.weight(player, range_)[0]
-    worths = np.zeros(NUM_HANDS)
-    worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
-    return worths
+    return np.asarray(values, float), subgame.prior.weight(player, range_)[0]
 
   def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
     """The subgame with values beyond it, if there are any, fixed at those for both strategies and ranges."""
