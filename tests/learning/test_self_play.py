@@ -323,6 +323,16 @@ def test_games_have_tensors_of_public_states(name, tensors):
   assert (met.unit > 0).all()
 
 
+def test_tensors_are_kept_up_to_a_number_of_bytes(monkeypatch):
+  observations = Observations(pyspiel.load_game("liars_dice(dice_sides=3)"))
+  tensor = observations.at((0, 2), 0)
+  monkeypatch.setattr("ps_cfr_spiel.learning.tensors.observations.KEPT_BYTES", 2 * tensor.nbytes)
+  assert observations.at((0, 2), 0) is tensor
+  for bid in range(2):
+    observations.at((0, 2, bid), 0)
+  assert observations.at((0, 2), 0) is not tensor
+
+
 def test_tensors_end_with_the_legal_actions_of_the_player_to_act():
   """Bids 0 to 5, then the call: after bid 3 the waiting player has no action, whatever came before it."""
   observations = Observations(pyspiel.load_game("liars_dice(dice_sides=3)"))

@@ -71,7 +71,7 @@ KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
-# Iterations that the strategies with which a search begins count as. With 10 or 20 ten iterations move too far.
+# Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far.
 BEGUN = 40
 BLUEPRINTS = ("holdem", "universal_poker")
 
