@@ -22,7 +22,7 @@ nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
-break promises less: ten from uniform play lose more than a blueprint does. Where best responses of all the
+break promises less: ten from uniform play lose more than a blueprint does. If best responses of all the
 opponent's hands together win less from the strategies before than from those of the search, they are kept.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
