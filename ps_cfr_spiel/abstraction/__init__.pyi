@@ -20,6 +20,8 @@ from .maps import unbind as unbind
 from .partitions import Partition as Partition
 from .partitions import as_sets as as_sets
 from .partitions import roomy_sets as roomy_sets
+from .public_clusters import BASE as BASE
+from .public_clusters import CLUSTERS as CLUSTERS
 from .public_clusters import board_distances as board_distances
 from .public_clusters import public_clusters as public_clusters
 from .public_clusters import spread as spread

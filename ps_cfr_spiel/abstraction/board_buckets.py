@@ -14,7 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel.abstraction.buckets import bucketed
 from ps_cfr_spiel.abstraction.maps import Abstraction, abstract_tree
-from ps_cfr_spiel.abstraction.public_clusters import board_distances, public_clusters
+from ps_cfr_spiel.abstraction.public_clusters import BASE, CLUSTERS, board_distances, public_clusters
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.options import LOSSLESS, MakeAbstractionOptions
@@ -22,8 +22,6 @@ from ps_cfr_spiel.policy import reaches, worths_of
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree, check_zero_sum
 
 DIGITS = 9  # of values, so that boards on which the same hands lie have the same
-BASE = 200  # most buckets of a line in the abstraction by which boards are compared
-CLUSTERS = 60  # after Brown et al. 2015
 
 Board = tuple[Hashable, ...]
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import check_count
 
+CLUSTERS = 60  # of a round, if fewer are not wanted; after Brown et al. 2015
+BASE = 200  # buckets of the abstraction by which boards are compared
 ROUNDING = 1e-12  # relative; a point does not move for less
 
 

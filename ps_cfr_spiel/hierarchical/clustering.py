@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.abstraction import (
+  BASE,
+  CLUSTERS,
   MOST_ROWS,
   Distance,
   board_distances,
@@ -39,8 +41,6 @@ from ps_cfr_spiel.memory import board_needs, bucket_needs, check_needs
 from ps_cfr_spiel.options import DISTRIBUTION, LOSSLESS, POTENTIAL, MakeAbstractionOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 
-CLUSTERS = 60  # after Brown et al. 2015
-BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
 SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
+from ps_cfr_spiel.abstraction import BASE, Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here, cores
 from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Deck, Place, card_sets
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms, nearest
@@ -29,7 +29,7 @@ from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Array
 
 GROUPS = 8  # of the opponent's hands, after Johanson et al. 2013
-BASE, SAMPLE = 200, 10_000  # buckets by which boards are compared, and hands from which they are made
+SAMPLE = 10_000  # hands from which the buckets are made by which boards are compared
 ROWS, SWEEPS = 4_000, 10  # hands of a cluster and round from which its centres are made, and steps of k-means
 RUNOUTS = 100  # boards of the last round that these hands are on
 TABLE, BUCKETS = "cards.", "buckets"  # begins the name of a file with a table of `tabulated`; its array

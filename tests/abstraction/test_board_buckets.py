@@ -1,5 +1,9 @@
 """Boards in clusters and private states in buckets, in compiled games with public chance."""
 
+import collections
+import itertools
+import re
+
 import numpy as np
 import pyspiel
 import pytest
@@ -12,6 +16,7 @@ from ps_cfr_spiel.abstraction.maps import alphabetical
 from ps_cfr_spiel.abstractions import abstract_by_clusters
 
 LEDUC = "leduc_poker"
+CARDS = ("2c", "2d", "3c", "3d", "4c", "4d")
 
 
 def by_infostate(game, made):
@@ -59,13 +64,23 @@ def test_boards_on_which_play_is_worth_the_same_are_in_one_cluster():
 
 
 def test_two_rounds_of_public_cards():
-  """The sets of a later clustered round, and games of two descriptions have equal abstractions."""
+  """A later clustered round: its sets lie in one of its two clusters, and on one line."""
   game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
-  made = abstract_by_clusters(game, 2, buckets=2, clustered_round=2, earlier_buckets=2)
-  first = abstract_by_clusters(game, 2, buckets=2)
-  assert made.count != first.count
-  for one in (made, first):
-    assert abstract_tree(build_tree(game), game, one) is one
+  boards = {pair: k for k, pair in enumerate(itertools.permutations(CARDS, 2))}
+  given = np.arange(len(boards)) % 2
+
+  def clusters_of_sets(clusters):
+    made = abstract_by_clusters(game, clusters, buckets=2, clustered_round=2, earlier_buckets=2)
+    assert abstract_tree(build_tree(game), game, made) is made
+    met = collections.defaultdict(set)
+    for (player, name), number in by_infostate(game, made).items():
+      seen = list(dict.fromkeys(re.findall(r"\[Public: (\w+)\]", name)))
+      if len(seen) == 2:  # the first card, then both in the order of the deck
+        met[player, number].add(given[boards[seen[0], seen[1].replace(seen[0], "")]])
+    return list(met.values())
+
+  assert {len(met) for met in clusters_of_sets(given)} == {1}
+  assert max(len(met) for met in clusters_of_sets(given * 0)) == 2
 
 
 def test_a_game_that_is_not_poker_is_solved():

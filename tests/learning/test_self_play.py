@@ -346,14 +346,16 @@ def test_values_that_read_histories_serve_games_that_would_be_compiled_from_a_fo
   game = pyspiel.load_game("liars_dice(dice_sides=2)")
   state = game.new_initial_state().child(0).child(1)
 
-  def answer():
+  def answer(**limits):
     ends = values.StateValues(lambda states: [0.25] * len(states))
-    search = ps_cfr_spiel.ContinualResolving(game, 5, lookahead=1, value_function=ends)
+    search = ps_cfr_spiel.ContinualResolving(game, 5, lookahead=1, value_function=ends, **limits)
     return search.action_probabilities(state)
 
   expected = answer()
   monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.described.WALKED", 0)
   assert answer() == expected
+  with pytest.raises(ValueError, match=r"its values read all of them\. Give more, or .* OnDemandResolving"):
+    answer(limit=10)
 
 
 @pytest.mark.parametrize(

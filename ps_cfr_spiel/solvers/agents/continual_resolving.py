@@ -17,6 +17,7 @@ from ps_cfr_spiel.backend.device import Uninterrupted
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
 from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory, form_of, index_of
 from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar
@@ -74,7 +75,15 @@ class ContinualResolving(SearchPolicy):
       check_memory(game, index_of(game, form, memory), memory, use)
     if self.settings.knowledge is None:
       built = {} if listed else {"leaves": "sparse"}
-      subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory, **built)
+      try:
+        subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory, **built)
+      except TooLarge as error:
+        if listed:
+          raise
+        raise TooLarge(
+          f"{game} has more histories than limit= or memory= allows, and its values read all of them. Give "
+          "more, or play it by OnDemandResolving, which enumerates what a search meets alone."
+        ) from error
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
     self.searcher = self._make_searcher(subgames)
