@@ -65,8 +65,11 @@ def test_inside_a_trace_is_known_wherever_the_package_is_imported():
 @pytest.mark.parametrize("use", ["exploitability", "value", "average_policy", "evaluate_and_update_policy"])
 def test_inside_a_jitted_function(use):
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-  with pytest.raises(RuntimeError, match=r"inside a function that jax\.jit traces; call it outside"):
+  message = r"inside a function that JAX traces \(jit, vmap, grad\); call it outside"
+  with pytest.raises(RuntimeError, match=message):
     jax.jit(lambda: getattr(solver, use)())()
+  with pytest.raises(RuntimeError, match=message):
+    jax.vmap(lambda x: x + getattr(solver, use)())(jax.numpy.zeros(2))
   assert solver.exploitability() > 0  # nothing of the trace stayed
 
 
