@@ -82,7 +82,7 @@ class ContinualResolving(SearchPolicy):
           raise
         raise TooLarge(
           f"{game} has more histories than limit= or memory= allows, and its values read all of them. Give "
-          "more, or play it by OnDemandResolving, which enumerates what a search meets alone."
+          "more, or play it by OnDemandResolving, which enumerates the states of a search alone."
         ) from error
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
