@@ -1,7 +1,7 @@
 """The state of a run on the host, and iterations on it by direct calls of the library.
 
-`loop.run` is a program of XLA, which takes a second to compile, some 0.1 ms to start, and its results are
-dozens of arrays. For engines of whole iterations a `DirectRun` calls the library itself: the same kernels on
+`loop.run` is a program of XLA: it has to be compiled, takes some 0.1 ms to start, and returns dozens of
+arrays. For engines of whole iterations a `DirectRun` calls the library itself: the same kernels on
 the same numbers give the same state to the last bit. A small state is one block of memory, and is never
 changed: each call writes a new block. Large tables, of which there is no second copy, change in their places.
 """

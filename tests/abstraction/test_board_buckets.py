@@ -30,7 +30,7 @@ def by_infostate(game, made):
 
 
 def test_sets_lie_in_one_cluster_and_on_one_line():
-  """As Leduc's strings tell them; a cluster is both boards of a rank."""
+  """Checked by Leduc's information state strings; each cluster has both boards of one rank."""
   game = pyspiel.load_game(LEDUC)
   made = abstract_by_clusters(game, np.array([0, 0, 2, 2, 1, 1]), buckets=3)
   places = {}

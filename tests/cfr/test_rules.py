@@ -519,7 +519,7 @@ def test_the_state_of_a_rule_has_an_entry_for_every_row(state):
 
 
 def test_runs_that_begin_with_a_strategy():
-  """From uniform play it is that of a new run, by every rule; NRM+ leaves another slower if it is older."""
+  """From uniform play it equals a new run, by every rule; with NRM+ an older strategy changes more slowly."""
   tree = build_tree(pyspiel.load_game("kuhn_poker"))
   uniform = [tuple(np.full(s, 1 / s[0]) for s in player.block_shapes) for player in tree.players]
   for name in RULES:

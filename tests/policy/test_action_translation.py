@@ -106,7 +106,7 @@ def test_a_game_is_translated_to_itself():
 
 
 def test_translations_to_one_history_are_one():
-  """With equal sizes there is one, after own moves that some hands never make too."""
+  """With equal sizes there is one translation, even after own moves that some hands never make."""
   policy = random_policy(SMALL)
   state = policy.game.new_initial_state()
   moves, hands = [0, 0, 2, 2, 1], np.arange(3)  # the deal; a bet, a raise and its call

@@ -125,7 +125,7 @@ void on_large_pages(void* data, size_t bytes, bool are_there) {
 }
 
 // Large pieces of memory that the last call left, for the next one: the system clears the pages that it gives out, which
-// took a third of a call of few iterations. Meanwhile it may take their pages where memory is short (MADV_FREE).
+// is much of a call of few iterations. Meanwhile it may take their pages where memory is short (MADV_FREE).
 class Pieces {
   struct Piece {
     void* data;

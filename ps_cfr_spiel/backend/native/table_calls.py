@@ -1,8 +1,8 @@
 """Calls of kernels directly on memory of the host, and those that take iterations on tables also in a trace.
 
 A program of XLA takes some 0.1 ms to start, for it has dozens of arguments; ten iterations of a small game
-take less. Its compilation takes a second and 20 MB. So a run outside of a trace calls the kernel itself
-(`direct.cc`), whose results are the same.
+take less, and it has to be compiled. So a run outside of a trace calls the kernel itself (`direct.cc`), whose
+results are the same.
 """
 
 import ctypes
