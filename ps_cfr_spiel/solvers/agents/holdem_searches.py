@@ -177,7 +177,7 @@ class Search:
         continue
       below = theirs.children(other)
       if (player := int(lines.player[line])) >= 0:
-        nearest = [_nearest(before, child, self, children) for child in below]
+        nearest = [_nearest_line(before, child, self, children) for child in below]
         for runout, places in enumerate(self.lines.runouts[lines.street[line]].tolist()):
           there = before._row_at(before.place(other, (*came, *(deck[place] for place in places))))
           rows = np.zeros((len(children), NUM_HANDS))
@@ -189,7 +189,7 @@ class Search:
       bet_there = any(theirs.action[child] > betting.CALL for child in below)
       for child in children:
         if bet_there or lines.action[child] <= betting.CALL:
-          pairs[child] = below[_nearest(self, child, before, below)]
+          pairs[child] = below[_nearest_line(self, child, before, below)]
     return self
 
   def _nearest(self, line: int, action: int, state: State) -> int:
@@ -309,7 +309,7 @@ class StreetSearch(Search):
     return dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
 
 
-def _nearest(search: Search, line: int, other: Search, lines: Sequence[int]) -> int:
+def _nearest_line(search: Search, line: int, other: Search, lines: Sequence[int]) -> int:
   """The number among some lines of another search of the move nearest to that which leads to a line."""
   bets = [k for k, there in enumerate(lines) if other.betting.action[there] > betting.CALL]
   action = int(search.betting.action[line])
