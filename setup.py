@@ -16,7 +16,7 @@ from setuptools.command.build_ext import build_ext
 FOLDER = "ps_cfr_spiel/backend/native"
 # The largest first: they take a minute each.
 SOURCES = ("stream", "learn", "clusters", "cheat", "sampled_turns", "walk", "sweep", "direct")
-HEADERS = ("cards", "learn", "native", "sampling", "sweep", "walk")
+HEADERS = ("cards", "learn", "native", "sampling", "scratch", "sweep", "threads", "walk")
 jaxlib = find_spec("jaxlib")
 places = (jaxlib.submodule_search_locations or ()) if jaxlib else ()
 

@@ -539,5 +539,5 @@ extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbe
   }
 }
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals32, traversals<ffi::F32>, bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals64, traversals<ffi::F64>, bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals32, Guarded<traversals<ffi::F32>>::call, bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals64, Guarded<traversals<ffi::F64>>::call, bind<ffi::F64>());

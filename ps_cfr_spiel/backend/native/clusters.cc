@@ -408,8 +408,8 @@ uint64_t mask_of(const int32_t* cards, int64_t count) {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters32, sample_clusters<ffi::F32>, bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters64, sample_clusters<ffi::F64>, bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters32, Guarded<sample_clusters<ffi::F32>>::call, bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters64, Guarded<sample_clusters<ffi::F64>>::call, bind<ffi::F64>());
 
 // Plain functions on the cards of a deck (ranks, suits, cards of a hand). Boards are int32[boards, size].
 

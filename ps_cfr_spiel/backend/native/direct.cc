@@ -57,7 +57,7 @@ extern "C" int64_t InterfaceVersion() { return INTERFACE; }
 // `message`, which has room for `room` letters and is "" otherwise.
 extern "C" void HandlerCall(XLA_FFI_Handler* handler, void* const* data, int64_t* shapes, int64_t given,
                             int64_t returned, const char* const* names, int64_t* values, int64_t count, char* message,
-                            int64_t room) {
+                            int64_t room) try {
   const int64_t all = given + returned;
   std::vector<XLA_FFI_Buffer> buffers(all);
   std::vector<void*> places(all), attributes(count);
@@ -89,4 +89,6 @@ extern "C" void HandlerCall(XLA_FFI_Handler* handler, void* const* data, int64_t
   XLA_FFI_Error* error = handler(&frame);
   if (room) std::strncpy(message, error ? error->message.c_str() : "", room - 1);
   delete error;
+} catch (const std::bad_alloc&) {
+  if (room) std::strncpy(message, NO_MEMORY, room - 1);
 }

@@ -110,7 +110,7 @@ KERNELS = {
       "Filled",
       "tables of equal rows, on large pages from their first use on",
       "nothing",
-      "ps_cfr_spiel.cfr.state:filled_array",
+      "ps_cfr_spiel.cfr.filled:filled_array",
       "tests/cfr/test_streaming.py::test_large_tables_begin_as_small_ones",
     ),
     Kernel(

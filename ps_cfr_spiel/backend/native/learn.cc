@@ -430,7 +430,7 @@ auto bind_play() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations32, Guarded<iterations<ffi::F32>>::call, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations64, Guarded<iterations<ffi::F64>>::call, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn32, (Guarded<on_points<ffi::F32, walk_learn>>::call), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn64, (Guarded<on_points<ffi::F64, walk_learn>>::call), bind<ffi::F64>());

@@ -321,5 +321,5 @@ auto bind() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Turns32, sample_turns<ffi::F32>, bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Turns64, sample_turns<ffi::F64>, bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Turns32, Guarded<sample_turns<ffi::F32>>::call, bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Turns64, Guarded<sample_turns<ffi::F64>>::call, bind<ffi::F64>());

@@ -6,12 +6,9 @@
 // reach and values exist for one board of each street at a time, in a stack, and stay in the cache; tables are
 // read and written once. Boards of the street after the trunk are shared out over threads. Each adds to a trunk of
 // its own; these are summed in the order of boards, so that numbers do not depend on the number of threads. A trunk
-// is used again once it is summed (`InOrder`): one for each board would be a tenth of the memory of a flop.
+// is used again once it is summed (`in_order`): one for each board would be a tenth of the memory of a flop.
 //
 // An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
-
-#include <condition_variable>
-#include <mutex>
 
 #include "learn.h"
 #include "sweep.h"
@@ -596,43 +593,6 @@ WALK(float, Codes, Worth<float>, walk)
 WALK(double, Strategies<float>, Values, walk)
 WALK(double, Strategies<double>, Values, walk)
 
-// Places for what jobs leave, in which it waits until all jobs before have been summed.
-class InOrder {
-  std::mutex lock;
-  std::condition_variable freed;
-  std::vector<int64_t> free, waiting;  // places; of each job the place with what it left, or -1
-  int64_t next = 0, summed = 0;
-
- public:
-  InOrder(int64_t jobs, int64_t places) : waiting(jobs, -1) {
-    while (places-- > 0) free.push_back(places);
-  }
-  // The next job and a place for it, as soon as one is free; false if none is left. Jobs begin in order, each in its
-  // place, so the first that is not summed is never one that waits.
-  bool begin(int64_t& job, int64_t& place) {
-    std::unique_lock<std::mutex> held(lock);
-    const int64_t jobs = waiting.size();
-    freed.wait(held, [&] { return !free.empty() || next == jobs; });
-    if (next == jobs) return false;
-    job = next++;
-    place = free.back();
-    free.pop_back();
-    if (next == jobs) freed.notify_all();
-    return true;
-  }
-  // Calls `sum` with the places of this job and of those after it, in order, as far as all before them are done.
-  template <typename Sum>
-  void end(int64_t job, int64_t place, const Sum& sum) {
-    const std::lock_guard<std::mutex> held(lock);
-    waiting[job] = place;
-    for (const int64_t jobs = waiting.size(); summed < jobs && waiting[summed] >= 0; ++summed) {
-      sum(waiting[summed]);
-      free.push_back(waiting[summed]);
-    }
-    freed.notify_all();
-  }
-};
-
 // Walks over all boards, by as many threads as there are cores.
 template <typename T>
 struct Streaming {
@@ -683,17 +643,14 @@ struct Streaming {
     for (int i : {0, 1}) std::fill_n(stacks[0].reach(i, 0), seats[i].width, T(1));  // the root
     for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
     go(game, units, units + 1, stacks[0], job, who, changed, Step::open);
-    InOrder order(boards.size(), places);
-    in_threads(stacks.size(), [&](int64_t thread) {
+    const int64_t count = boards.size();
+    const auto board = [&](int64_t thread, int64_t k, int64_t place) {
       Stack<T>& stack = stacks[thread];
-      for (int64_t k, place; order.begin(k, place);) {
-        on_trunk(stack, 1 + place);
-        for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
-        go(game, boards[k], k + 1 < static_cast<int64_t>(boards.size()) ? boards[k + 1] : end, stack, job, who, {0, 1},
-           Step::both);
-        order.end(k, place, [&](int64_t of) { add(who, 1 + of); });
-      }
-    });
+      on_trunk(stack, 1 + place);
+      for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
+      go(game, boards[k], k + 1 < count ? boards[k + 1] : end, stack, job, who, {0, 1}, Step::both);
+    };
+    in_order(stacks.size(), count, places, board, [&](int64_t place) { add(who, 1 + place); });
     on_trunk(stacks[0], 0);
     go(game, units, units + 1, stacks[0], job, who, changed, Step::close);
     changed = who;
@@ -927,11 +884,11 @@ auto bind_worth() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled32, filled, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled64, filled, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn32, stream<ffi::F32>, bind_stream());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn64, stream<ffi::F64>, bind_stream());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues32, values<ffi::F32>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
-XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues64, values<ffi::F64>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled32, Guarded<filled>::call, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled64, Guarded<filled>::call, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn32, Guarded<stream<ffi::F32>>::call, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn64, Guarded<stream<ffi::F64>>::call, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, Guarded<worth<ffi::F32>>::call, bind_worth<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth64, Guarded<worth<ffi::F64>>::call, bind_worth<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues32, Guarded<values<ffi::F32>>::call, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues64, Guarded<values<ffi::F64>>::call, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));

@@ -75,5 +75,5 @@ auto bind() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Showdowns32, (run<ffi::F32, float>), bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Showdowns64, (run<ffi::F64, double>), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Showdowns32, (Guarded<run<ffi::F32, float>>::call), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Showdowns64, (Guarded<run<ffi::F64, double>>::call), bind<ffi::F64>());

@@ -73,7 +73,7 @@ class _Frame:
   def __call__(self) -> None:
     """RuntimeError in the library's words."""
     self.function(*self._arguments)
-    if self._message.raw[0]:
+    if self._message[0] != b"\0":
       raise RuntimeError(self._message.value.decode())
 
 

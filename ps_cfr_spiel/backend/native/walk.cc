@@ -120,9 +120,9 @@ auto bind_rows() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown32, (on_points<ffi::F32, walk_down>), bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown64, (on_points<ffi::F64, walk_down>), bind<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp32, (on_points<ffi::F32, walk_up>), bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp64, (on_points<ffi::F64, walk_up>), bind<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, sum_rows<ffi::F32>, bind_rows<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, sum_rows<ffi::F64>, bind_rows<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown32, (Guarded<on_points<ffi::F32, walk_down>>::call), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown64, (Guarded<on_points<ffi::F64, walk_down>>::call), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp32, (Guarded<on_points<ffi::F32, walk_up>>::call), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp64, (Guarded<on_points<ffi::F64, walk_up>>::call), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, Guarded<sum_rows<ffi::F32>>::call, bind_rows<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, Guarded<sum_rows<ffi::F64>>::call, bind_rows<ffi::F64>());
