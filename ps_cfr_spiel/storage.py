@@ -146,8 +146,10 @@ class Stored:
     kind = self.header["solver"] if self.header["kind"] == "run" else self.header["kind"]
     return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
-  def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
-    """Read the arrays, if they are exactly the expected ones.
+  def arrays(
+    self, expected: Mapping[str, Shape], into: Mapping[str, np.ndarray] | None = None
+  ) -> dict[str, np.ndarray]:
+    """Read the arrays, if they are exactly the expected ones; contiguous ones may be given to read `into`.
 
     OSError if the file cannot be read; ValueError if it has other arrays, is damaged, or a number in it is
     not finite.
@@ -157,8 +159,8 @@ class Stored:
     with open(self._held.descriptor, "rb", closefd=False) as file:
       for name, (start, (shape, dtype)) in self._places():
         file.seek(start)
-        content = np.fromfile(file, np.uint8, _bytes((shape, dtype)))
-        arrays[name] = content.view(dtype).reshape(shape)
+        arrays[name] = into[name] if into and name in into else np.empty(shape, dtype)
+        file.readinto(arrays[name].reshape(-1).view(np.uint8).data)
     if _checksum(arrays.values()) != self.checksum:
       raise ValueError(f"{self.path} is damaged: its arrays differ from those that were written.")
     for name, array in arrays.items():

@@ -21,7 +21,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Bool, Float, Int
 
-from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.rule import Rule, namespace, time_of
 from ps_cfr_spiel.tree import Array, PlayerTree
 
 LENGTH = 16  # iterations of a block, and a power of two; those before are shorter
@@ -47,9 +47,12 @@ class Sum(NamedTuple):
 
 
 class Step(NamedTuple):
-  """An iteration: its number t, the last one that the average leaves out, the rule, and c of `played`."""
+  """An iteration: its number t, the last one that the average leaves out, the rule, and c of `played`.
 
-  t: Int[Array, ""]
+  On the host t may be many iterations at once, an array of NumPy.
+  """
+
+  t: Int[Array, "..."]
   averaging_delay: Int[Array, ""] | int
   rule: Rule
   tremble: float = 0.0
@@ -58,9 +61,9 @@ class Step(NamedTuple):
     """The iteration after this one."""
     return self._replace(t=self.t + 1)
 
-  def least(self, dtype: DTypeLike) -> Float[Array, ""]:
+  def least(self, dtype: DTypeLike) -> Float[Array, "..."]:
     """The ratio c / t of `played`."""
-    return self.tremble / self.t.astype(dtype)
+    return self.tremble / time_of(self.t, dtype)
 
   def played(
     self, tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows H"]]
@@ -68,11 +71,11 @@ class Step(NamedTuple):
     """The strategies that are played in this iteration; see `played`."""
     return played(tree, strategy, self.tremble, self.t)
 
-  def share(self, dtype: DTypeLike) -> Float[Array, ""]:
+  def share(self, dtype: DTypeLike) -> Float[Array, "..."]:
     """The weight of the iteration in the average; 0 up to `averaging_delay` (Schmid 2021, Section 21.1)."""
     return self.counts(dtype) * weight(self.t, self.rule.gamma, dtype)
 
-  def counts(self, dtype: DTypeLike) -> Float[Array, ""]:
+  def counts(self, dtype: DTypeLike) -> Float[Array, "..."]:
     """The same without t ** gamma: 0 up to `averaging_delay`, else 1 or by the rule's schedule."""
     return (self.t > self.averaging_delay).astype(dtype) * self.rule.schedule(self.t, dtype)
 
@@ -102,7 +105,7 @@ def played(
 
 def weight(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:
   """The weight of iteration t from 1 to 2 ** gamma."""
-  return (t.astype(dtype) / _power(t).astype(dtype)) ** gamma
+  return (time_of(t, dtype) / time_of(_power(t), dtype)) ** gamma
 
 
 def last_of_block(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
@@ -130,9 +133,9 @@ def doubles(t: Int[Array, "..."]) -> Bool[Array, "..."]:
   return _power(t) == t
 
 
-def scale(t: Int[Array, "..."], gamma: float) -> Float[jax.Array, "..."]:
+def scale(t: Int[Array, "..."], gamma: float) -> Float[Array, "..."]:
   """The factor of all that was summed before iteration t: 2 ** -gamma at powers of two, else 1."""
-  return jnp.where(doubles(t), 2.0**-gamma, 1.0)
+  return namespace(t).where(doubles(t), 2.0**-gamma, 1.0)
 
 
 def carry_over_where(begins: Bool[Array, "..."], sums: Sum, scale: Float[Array, "..."] | float) -> Sum:
@@ -148,4 +151,6 @@ def carry_over_where(begins: Bool[Array, "..."], sums: Sum, scale: Float[Array, 
 
 def _power(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
   """The greatest power of two that is not above t, which is at least 1."""
+  if namespace(t) is np:
+    return np.left_shift(1, np.frexp(t)[1] - 1, dtype=t.dtype)
   return jnp.left_shift(jnp.int32(1), 31 - jax.lax.clz(t))

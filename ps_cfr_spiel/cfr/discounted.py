@@ -5,13 +5,12 @@ import dataclasses
 import math
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
-from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, namespace, positive_part, time_of
 from ps_cfr_spiel.tree import Array, normalise
 
 FORMULA = 0  # the number of the formula of `Discounted` in `learn.cc`
@@ -32,8 +31,8 @@ class Discounted(Rule):
     return np.zeros(shape, dtype)
 
   @abc.abstractmethod
-  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
-    """alpha, beta, lowest, ahead and phi in iteration t, arrays of `dtype`."""
+  def numbers(self, t: Int[Array, "..."], dtype: DTypeLike) -> tuple[Scalar, ...]:
+    """alpha, beta, lowest, ahead and phi in iteration t."""
 
   def update(self, state, strategy, regret, t):
     """One step; see the class."""
@@ -78,12 +77,12 @@ class RMPlus(RM):
     return 1.0, 1.0, 0.0, 1.0, 0.0
 
 
-def _discount(t: Int[Array, ""], exponent: Scalar, dtype: DTypeLike) -> Float[jax.Array, ""]:
+def _discount(t: Int[Array, "..."], exponent: Scalar, dtype: DTypeLike) -> Float[Array, "..."]:
   """u^e / (u^e + 1) with u = t - 1, the weight of the regrets from before iteration t.
 
   Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).
   """
-  u = jnp.maximum(t - 1, 1).astype(dtype)
+  u = namespace(t).maximum(time_of(t - 1, dtype), 1)
   return 1 / (1 + u**-exponent)
 
 
@@ -186,14 +185,14 @@ class _Scheduled(Discounted):
   def __post_init__(self):
     check_numbers(self, n=(1, 1e9), gamma=(0, 100))
 
-  def progress(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, ""]:
-    return jnp.minimum((t - 1).astype(dtype) / self.n, 1)
+  def progress(self, t: Int[Array, "..."], dtype: DTypeLike) -> Float[Array, "..."]:
+    return namespace(t).minimum(time_of(t - 1, dtype) / self.n, 1)
 
-  def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, ""]:
-    time = t.astype(dtype)
-    s = jnp.minimum(time, self.n)
-    logarithm = s - jnp.log(2 * math.pi * s) / 2 - 1 / (12 * s) + 1 / (360 * s**3)
-    return jnp.exp(-5 / self.n * logarithm) * jnp.maximum(time / self.n, 1) ** -5
+  def schedule(self, t: Int[Array, "..."], dtype: DTypeLike) -> Float[Array, "..."]:
+    time, xp = time_of(t, dtype), namespace(t)
+    s = xp.minimum(time, self.n)
+    logarithm = s - xp.log(2 * math.pi * s) / 2 - 1 / (12 * s) + 1 / (360 * s**3)
+    return xp.exp(-5 / self.n * logarithm) * xp.maximum(time / self.n, 1) ** -5
 
 
 @dataclasses.dataclass(frozen=True)

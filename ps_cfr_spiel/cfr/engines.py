@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
@@ -22,7 +23,7 @@ from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import TableCall, why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
-from ps_cfr_spiel.cfr.rule import Rule, RuleState
+from ps_cfr_spiel.cfr.rule import Rule, RuleState, Scalar, namespace
 from ps_cfr_spiel.cfr.sixteen_bits import first_threshold
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
 from ps_cfr_spiel.options import CPU
@@ -171,8 +172,8 @@ def _turn(
 ) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
   assert isinstance(passes, PlayerPasses)
-  dtype = state.dtype
-  tables = passes.learn(_tables(state), own_reach, leaf_values, step.rule.native, _numbers(step, dtype))
+  numbers = _joined(_of_turn(step, state.dtype), state.dtype)
+  tables = passes.learn(_tables(state), own_reach, leaf_values, step.rule.native, numbers)
   return _with_tables(state, tables)
 
 
@@ -219,17 +220,31 @@ def iteration_numbers(step: Step, count: int, dtype: DTypeLike) -> Float[Array, 
   """
 
   def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
-    carried = averages.begins(t), averages.scale(t, step.rule.gamma), first_threshold(t)
-    carried = jnp.stack([x.astype(dtype) for x in carried])
-    return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
+    return _joined((*_carried(t, step.rule), *_of_turn(step._replace(t=t), dtype)), dtype)
 
   return jax.vmap(numbers)(step.t + jnp.arange(count, dtype=jnp.int32))
 
 
-def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
+def numbers_on_host(step: Step, count: int, dtype: DTypeLike) -> Float[np.ndarray, "count K"]:
+  """The same by NumPy, each rounded once; late in a run the powers of 1 - 1 / t in float32 are rough."""
+  t = step.t + np.arange(count, dtype=np.int32)
+  with np.errstate(all="ignore"):  # powers of zero, and those that are infinite
+    numbers = *_carried(t, step.rule), *_of_turn(step._replace(t=t), dtype)
+    return np.stack([np.broadcast_to(np.asarray(x), t.shape) for x in numbers], 1).astype(dtype)
+
+
+def _carried(t: Int[Array, "..."], rule: Rule) -> tuple[Array, Array, Array]:
+  return averages.begins(t), averages.scale(t, rule.gamma), first_threshold(t, namespace(t))
+
+
+def _of_turn(step: Step, dtype: DTypeLike) -> tuple[Scalar, ...]:
   """[3 + K]: an iteration's weight in the average, `Step.least` before and after it, the rule's numbers."""
-  of_play = jnp.stack([step.share(dtype), step.least(dtype), step.following().least(dtype)])
-  return jnp.concatenate([of_play, step.rule.native_numbers(step.t, dtype)])
+  of_play = step.share(dtype), step.least(dtype), step.following().least(dtype)
+  return *of_play, *step.rule.numbers(step.t, dtype)
+
+
+def _joined(numbers: Sequence[Scalar], dtype: DTypeLike) -> Float[Array, " K"]:
+  return jnp.stack([jnp.asarray(x, dtype) for x in numbers])
 
 
 def tables_of_players(players: Players) -> list[Array]:

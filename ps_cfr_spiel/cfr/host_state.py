@@ -9,7 +9,7 @@ changed: each call writes a new block. Large tables, of which there is no second
 import abc
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import jax
@@ -19,10 +19,10 @@ from jaxtyping import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, to_device
 from ps_cfr_spiel.backend.native import DirectCall, TableCall
 from ps_cfr_spiel.cfr.averages import Step
-from ps_cfr_spiel.cfr.engines import Players, choose, iteration_numbers, tables_of_players, with_tables
+from ps_cfr_spiel.cfr.engines import Players, choose, numbers_on_host, tables_of_players, with_tables
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import Abstraction, SolverState, changes_on_host
-from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
+from ps_cfr_spiel.tree import PlayerPasses, PublicTree
 
 AHEAD = 1024  # iterations whose numbers are computed at once
 MOST_BYTES = (
@@ -109,22 +109,17 @@ def _made(tree: PublicTree, players: Players, *, rule: Rule, alternating: bool) 
   return engine.iterations(tree, tuple(map(PlayerPasses.of, tree.players)), players, rule, alternating)
 
 
-@jit(static_argnames=("rule", "tremble", "dtype"))
-def _ahead(
-  done: Int[Array, ""], averaging_delay: Int[Array, ""], *, rule: Rule, tremble: float, dtype: str
-) -> Float[Array, "AHEAD K"]:
-  return iteration_numbers(Step(done + 1, averaging_delay, rule, tremble), AHEAD, dtype)
-
-
 class _NumbersAhead:
-  """The numbers of iterations (`iteration_numbers`), of many at once; `of` is `_ahead` for a run."""
+  """The numbers of iterations (`numbers_on_host`), of many at once."""
 
-  def __init__(self, done: int, of: Callable[[Int[np.ndarray, ""]], Float[Array, "AHEAD K"]]):
-    self._of = of
-    self._look(done)
+  def __init__(self, first: Step, dtype: np.dtype):
+    """Look ahead from an iteration on."""
+    self._first, self._dtype = first, dtype
+    self._look(int(first.t) - 1)
 
   def _look(self, done: int) -> None:
-    self._from, self._rows = done, np.asarray(self._of(np.array(done, np.int32)))
+    step = self._first._replace(t=np.array(done + 1, np.int32))
+    self._from, self._rows = done, numbers_on_host(step, AHEAD, self._dtype)
 
   def have(self, done: int, iterations: int) -> bool:
     """True if those after `done` are there."""
@@ -151,6 +146,20 @@ def placed(tree: PublicTree, sets: Abstraction, dtype: str, in_place: bool) -> t
   return of((tree, sets), dtype)
 
 
+class Method(NamedTuple):
+  """How a run iterates; the arguments of `loop.run` that stay the same in all its calls."""
+
+  averaging_delay: int
+  rule: Rule
+  alternating: bool
+  tremble: float
+
+  def numbers_after(self, state: SolverState | HostState) -> _NumbersAhead:
+    """The numbers of the iterations that follow."""
+    first = Step(np.array(int(state.iteration) + 1, np.int32), self.averaging_delay, self.rule, self.tremble)
+    return _NumbersAhead(first, state.players[0].dtype)
+
+
 class DirectRun(abc.ABC):
   """Iterations of one run by direct calls."""
 
@@ -164,44 +173,28 @@ class DirectRun(abc.ABC):
 
 
 def direct_run(
-  tree: PublicTree,
-  state: SolverState | HostState,
-  averaging_delay: int,
-  in_place: bool,
-  *,
-  rule: Rule,
-  alternating: bool,
-  tremble: float,
+  tree: PublicTree, state: SolverState | HostState, in_place: bool, method: Method
 ) -> DirectRun | None:
   """The run by direct calls where they pay: on a small state, or board by board on tables in their places.
 
   Call it within `precision`, for a case whose engine takes whole iterations. `in_place` says that no state
-  before is kept; the other arguments are those of `loop.run`. None: XLA's programs are as good.
+  before is kept. None: XLA's programs are as good.
   """
   if in_place:
-    on_host = changes_on_host(tree, in_place)
-    return RunInPlace(tree, state, averaging_delay, rule, alternating, tremble) if on_host else None
+    return RunInPlace(tree, state, method) if changes_on_host(tree, in_place) else None
   small = isinstance(state, HostState) or bytes_of(state.players) <= MOST_BYTES
-  return RunInBlock(tree, state, averaging_delay, rule, alternating, tremble) if small else None
+  return RunInBlock(tree, state, method) if small else None
 
 
 class RunInBlock(DirectRun):
-  """A run on a small state; the arguments are those of `direct_run`."""
+  """A run on a small state."""
 
-  def __init__(
-    self,
-    tree: PublicTree,
-    state: SolverState | HostState,
-    averaging_delay: int,
-    rule: Rule,
-    alternating: bool,
-    tremble: float,
-  ):
+  def __init__(self, tree: PublicTree, state: SolverState | HostState, method: Method):
     """Prepare the calls."""
     self.layout, dtype = Layout.of(state.players), state.players[0].dtype
-    made = _made(tree, state.players, rule=rule, alternating=alternating)
+    made = _made(tree, state.players, rule=method.rule, alternating=method.alternating)
     self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
-    self._numbers = _numbers(state, averaging_delay, rule, tremble)
+    self._numbers = method.numbers_after(state)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """See `DirectRun`."""
@@ -220,24 +213,17 @@ class RunInBlock(DirectRun):
 
 
 class RunInPlace(DirectRun):
-  """A run on large tables, board by board; the arguments are those of `direct_run`."""
+  """A run on large tables, board by board."""
 
-  def __init__(
-    self,
-    tree: PublicTree,
-    state: SolverState | HostState,
-    averaging_delay: int,
-    rule: Rule,
-    alternating: bool,
-    tremble: float,
-  ):
+  def __init__(self, tree: PublicTree, state: SolverState | HostState, method: Method):
     """Prepare the calls; no array of the tree is copied."""
-    engine, tables = choose(tree, rule, state.players).engine, tables_of_players(state.players)
+    rule, tables = method.rule, tables_of_players(state.players)
+    engine = choose(tree, rule, state.players).engine
     assert engine.iterations is not None
-    made = engine.iterations(tree, (), state.players, rule, alternating)
+    made = engine.iterations(tree, (), state.players, rule, method.alternating)
     shapes = [jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in tables]
     self._call = DirectCall(made, state.players[0].dtype, shapes, [0] * len(shapes))
-    self._numbers = _numbers(state, averaging_delay, rule, tremble)
+    self._numbers = method.numbers_after(state)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """Never: an interrupted call would leave the number of iterations behind the tables."""
@@ -250,11 +236,3 @@ class RunInPlace(DirectRun):
     for rows in self._numbers.between(done, done + iterations):
       interruptible(functools.partial(self._call.change, len(rows), rows, tables))
     return SolverState(np.array(done + iterations, np.int32), with_tables(state.players, tables))
-
-
-def _numbers(
-  state: SolverState | HostState, averaging_delay: int, rule: Rule, tremble: float
-) -> _NumbersAhead:
-  options = {"rule": rule, "tremble": tremble, "dtype": str(state.players[0].dtype)}
-  delay = np.array(averaging_delay, np.int32)
-  return _NumbersAhead(int(state.iteration), lambda done: _ahead(done, delay, **options))

@@ -16,8 +16,8 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
-from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, positive_part
-from ps_cfr_spiel.cfr.sixteen_bits import namespace, power, power_above, ratios, shares, signed, unsigned
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, namespace, positive_part, time_of
+from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, normalise, sum_actions
 
 
@@ -216,10 +216,10 @@ class NRMPlus(Rule):
     actions, rows, types = strategy.shape
     return strategy, self.init((actions, rows, types), strategy.dtype)[1]
 
-  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
+  def numbers(self, t: Int[Array, "..."], dtype: DTypeLike) -> tuple[Scalar, ...]:
     """The most that n fades, the fading of negative regrets, s(t), constants; as `learn.cc` takes them."""
-    time = t.astype(dtype)
-    kept, steps = 1 - 1 / time, self.kappa * jnp.minimum(time, jnp.sqrt(self.tau * time))
+    time, xp = time_of(t, dtype), namespace(t)
+    kept, steps = 1 - 1 / time, self.kappa * xp.minimum(time, xp.sqrt(self.tau * time))
     faintest = (64 * float(jnp.finfo(dtype).eps)) ** 2  # of predictions: smaller ones are rounding errors
     constants = self.phi, self.ahead - self.phi, self.memory, self.quiet, faintest, LOWEST
     return 1 - kept**self.fade, kept**self.gamma / 2, steps, *constants

@@ -3,10 +3,12 @@
 import abc
 import dataclasses
 import math
+from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int, Shaped
 
@@ -15,7 +17,7 @@ from ps_cfr_spiel.tree import Array
 
 BlockShape = tuple[int, int, int]
 RuleState: TypeAlias = Any  # of one rule: a pytree of arrays [n, rows, H]
-Scalar: TypeAlias = Float[Array, ""] | float
+Scalar: TypeAlias = Float[Array, "..."] | float
 Table: TypeAlias = Float[Array, "A rows H"]
 
 
@@ -88,8 +90,8 @@ class Rule(abc.ABC):
     actions, rows, types = strategy.shape
     return self.init((actions, rows, types), strategy.dtype)
 
-  def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Scalar:
-    """A further factor of the weight of iteration t; 1 by default.
+  def schedule(self, t: Int[Array, "..."], dtype: DTypeLike) -> Scalar:
+    """A further factor of the weight of iteration t, or of many as in `numbers`; 1 by default.
 
     It may depend on the planned length of the run, a field of the rule, and is 0 in iterations that the
     average leaves out. It must not grow with t as a power does: that is gamma's.
@@ -100,8 +102,11 @@ class Rule(abc.ABC):
     """A further factor for each infostate, from the arguments of `update`; None, as here: 1."""
     return None
 
-  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
-    """The numbers of iteration t that the formula `native` reads: K of them, arrays of `dtype`."""
+  def numbers(self, t: Int[Array, "..."], dtype: DTypeLike) -> tuple[Scalar, ...]:
+    """The numbers of iteration t that the formula `native` reads: K of them, in a trace of `dtype`.
+
+    On the host t may be many iterations at once, an array of NumPy.
+    """
     raise NotImplementedError(f"{type(self).__name__} has no native form.")
 
   def compress(
@@ -137,9 +142,15 @@ class Rule(abc.ABC):
     """True if the rule's own class has both `compress` and `decompress`."""
     return declared(self, "compress") is not None and declared(self, "decompress") is not None
 
-  def native_numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, " K"]:
-    """The `numbers` of iteration t, for a rule with a native form."""
-    return jnp.stack([jnp.asarray(x, dtype) for x in self.numbers(t, dtype)])
+
+def namespace(x: Array) -> ModuleType:
+  """`jax.numpy`, or `numpy` for its own arrays: numbers on the host, for which no program is compiled."""
+  return np if isinstance(x, np.ndarray | np.generic) else jnp
+
+
+def time_of(t: Int[Array, "..."], dtype: DTypeLike) -> Float[Array, "..."]:
+  """Counts as floats, to compute with: of `dtype` in a trace; on the host float64, to be rounded once."""
+  return t.astype(np.float64 if namespace(t) is np else dtype)
 
 
 def positive_part(x: Shaped[Array, "..."]) -> Shaped[jax.Array, "..."]:

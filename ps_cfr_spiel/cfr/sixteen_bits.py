@@ -19,18 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped, UInt8, UInt16, UInt32
 
-from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.rule import Rule, namespace
 from ps_cfr_spiel.tree import Array, sum_actions
 
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
 STEPS = 2.0**16  # of the power of two above a sum, in which the numbers that it is of are whole
 FAINTEST = 2.0**-90  # of such sums; below, there is nothing
 MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
-
-
-def namespace(x: Array) -> ModuleType:
-  """`jax.numpy`, or `numpy` for its own arrays: a run's first tables, for which no program is compiled."""
-  return np if isinstance(x, np.ndarray) else jnp
 
 
 class Rounded(NamedTuple):

@@ -11,7 +11,6 @@ Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 """
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -21,9 +20,9 @@ from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import jit, to_device
-from ps_cfr_spiel.backend.native import call, call_directly, why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
+from ps_cfr_spiel.cfr.filled import filled_array, filled_on_host
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.cfr.sixteen_bits import Rounded
 from ps_cfr_spiel.tree import (
@@ -45,7 +44,6 @@ from ps_cfr_spiel.tree import (
 Blocks = tuple[Shaped[Array, "_A _rows _H"], ...]  # a player's tables, one for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
 WHOLE: Abstraction = None
-LARGE_PAGES = 8 * 2**20  # bytes of an array from which on it begins on large pages
 Arrays = TypeVar("Arrays")
 
 
@@ -210,15 +208,6 @@ def changes_on_host(tree: PublicTree, in_place: bool) -> bool:
   return in_place and isinstance(tree.stream, BoardTraversal)
 
 
-def filled_on_host(values: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) -> Shaped[np.ndarray, "..."]:
-  """The same as `filled_array` in NumPy's own memory, without a program of XLA."""
-  if values.dtype.itemsize * math.prod(shape) < LARGE_PAGES or why_unavailable():
-    return np.broadcast_to(values, shape).copy()
-  array = np.empty(shape, values.dtype)
-  call_directly("Filled", "float32", [values], [array])
-  return array
-
-
 def resumed(
   tree: PublicTree, rule: Rule, dtype: str, strategies: Sequence[Blocks], iterations: int
 ) -> SolverState:
@@ -232,21 +221,6 @@ def resumed(
     buckets = tuple(forest.join([np.asarray(block, dtype) for block in blocks]))
     players.append(player._replace(strategy=buckets, rule=tuple(map(rule.resume, buckets))))
   return jax.device_put(SolverState(np.asarray(iterations, np.int32), tuple(players)))
-
-
-def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[Array, "..."]:
-  """An array of values that differ along the first axis alone.
-
-  A large one is on the device; another is a view of the values, so that the host has no copy.
-  """
-  if values.dtype.itemsize * math.prod(shape) >= LARGE_PAGES and not why_unavailable():
-    return _on_large_pages(values, shape)
-  return np.broadcast_to(np.asarray(values), shape)
-
-
-@jit(static_argnames="shape")
-def _on_large_pages(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
-  return call("Filled", "float32", [values], [jax.ShapeDtypeStruct(shape, values.dtype)])[0]
 
 
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
@@ -319,8 +293,12 @@ def current_strategy(
   rule: Rule | None = None,
   tremble: float = 0.0,
 ) -> list[Blocks]:
-  """The strategies that players play next; see `average_strategy`. Compressed tables need the rule."""
-  (tables, t), sets = _at_hand((([player.strategy for player in _wide(state, rule)], state.iteration), sets))
+  """The strategies that players play next; see `average_strategy`. Compressed tables need the rule.
+
+  What a run changes in its place is copied.
+  """
+  given = [player.strategy for player in _wide(state, rule)], state.iteration
+  (tables, t), sets = _at_hand((jax.tree.map(_kept_apart, given), sets))
   players = zip(tree.players, tables, strict=True)
   return in_blocks(tree, [averages.played(forest, x, tremble, t + 1) for forest, x in players], sets)
 
@@ -389,6 +367,11 @@ def average_record(state: PlayerState) -> list[Float[np.ndarray, "..."]]:
     return []
   *sums, weight = state.recorded
   return [np.asarray(x, float) / float(weight) for x in sums]
+
+
+def _kept_apart(array: Array) -> Array:
+  """An array that nobody changes afterwards."""
+  return array.copy() if isinstance(array, np.ndarray) and array.flags.writeable else array
 
 
 def _at_hand(arrays: Arrays) -> Arrays:

@@ -196,13 +196,13 @@ class PSCFRSolver(TreeSolver):
 
   def _step(self, state, iterations):
     options = self.options
-    method = {"rule": self.rule, "alternating": options.alternating, "tremble": options.tremble}
+    method = cfr.Method(options.averaging_delay, self.rule, options.alternating, options.tremble)
     if self._direct is None and self.engine.engine.iterations is not None:
-      self._direct = cfr.direct_run(self._tree, state, options.averaging_delay, self._in_place, **method)
+      self._direct = cfr.direct_run(self._tree, state, self._in_place, method)
     if self._direct is not None:
       return self._direct.after(state, iterations)
     run = cfr.run_in_place if self._in_place else cfr.run
-    return run(self._tree, state, iterations, options.averaging_delay, self._sets, **method)
+    return run(self._tree, state, iterations, sets=self._sets, **method._asdict())
 
   def _all_numbers(self):
     return self._state.numbers if isinstance(self._state, cfr.HostState) else self._state

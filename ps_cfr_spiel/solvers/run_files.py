@@ -140,7 +140,12 @@ class Resumable(abc.ABC):
     names = [f"state{i}" for i in range(len(expected))]
     shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
     others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
-    arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others})
+    in_place = {  # of a run whose tables change in their places: no second copy is made
+      name: leaf
+      for name, (_, leaf) in zip(names, expected, strict=True)
+      if isinstance(leaf, np.ndarray) and leaf.flags.writeable
+    }
+    arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others}, in_place)
     for name, (path, _) in zip(names, expected, strict=True):
       field = next((key.name for key in reversed(path) if isinstance(key, jax.tree_util.GetAttrKey)), "")
       array = arrays[name]
@@ -151,8 +156,8 @@ class Resumable(abc.ABC):
       if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype, self.device):
-      kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      self._state = to_device(kept, self.dtype)
+      kept = [arrays[name] if name in in_place else to_device(arrays[name], self.dtype) for name in names]
+      self._state = jax.tree.unflatten(structure, kept)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "

@@ -1,8 +1,13 @@
 """Runs that call the library themselves: the numbers of XLA's program, on states that never change."""
 
+import functools
+import sys
 import threading
+from fractions import Fraction
 
+import forked
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
@@ -10,6 +15,9 @@ import pytest
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cfr import engines
+from ps_cfr_spiel.cfr.averages import Step
+from ps_cfr_spiel.cfr.engines import numbers_on_host
 from ps_cfr_spiel.cfr.host_state import AHEAD, RunInBlock
 
 pytestmark = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
@@ -25,6 +33,18 @@ def equal(state, other):
   return all(x.dtype == y.dtype and np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)
 
 
+def in_a_trace(solver, monkeypatch):
+  """The program of a run, with the numbers of direct calls, each rounded once."""
+  given = solver.options
+  step = Step(np.array(1, np.int32), given.averaging_delay, solver.rule, given.tremble)
+  rows = numbers_on_host(step, 2 * AHEAD, solver.dtype)
+  taken = lambda step, count, _: jax.lax.dynamic_slice_in_dim(jnp.asarray(rows), step.t - 1, count)  # noqa: E731
+  monkeypatch.setattr(engines, "iteration_numbers", taken)
+  method = {"rule": solver.rule, "alternating": given.alternating, "tremble": given.tremble}
+  run = jax.jit(functools.partial(cfr.iterate, sets=solver._sets, **method))
+  return lambda state, part: run(solver._tree, state, part, given.averaging_delay)
+
+
 @pytest.mark.parametrize(
   ("game", "options"),
   [
@@ -35,19 +55,36 @@ def equal(state, other):
     (RIVER, {"leaves": "native", "bits": 16}),
   ],
 )
-def test_calls_of_the_library_are_those_in_a_trace(game, options):
+def test_calls_of_the_library_are_those_in_a_trace(game, options, monkeypatch):
   """To the last bit, in parts that end within blocks, and beyond the numbers that are computed at once."""
   solver = solver_of(game, **options)
-  given, state = solver.options, solver._state
-  parts = (7, 30, AHEAD)
+  state, parts = solver._state, (7, 30, AHEAD)
   with precision(solver.dtype):
+    run = in_a_trace(solver, monkeypatch)
     for part in parts:
-      method = {"rule": solver.rule, "alternating": given.alternating, "tremble": given.tremble}
-      state = cfr.run(solver._tree, state, part, given.averaging_delay, solver._sets, **method)
+      state = run(state, part)
   for part in parts:
     solver.run(part)
   assert isinstance(solver._state, cfr.HostState)
   assert solver.iteration == sum(parts) and equal(state, solver._state)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in cfr.RULES.items() if kind().has_native_form])
+def test_the_numbers_of_iterations_are_those_in_a_trace(name):
+  """To the rounding of doubles, also where powers of two and blocks begin, and averages later."""
+  rule = cfr.RULES[name]()
+  with precision("float64"), np.errstate(all="ignore"):
+    for t in (1, 1000, 10**6):
+      step = Step(np.array(t, np.int32), t + 3, rule, 0.5)
+      expected = jax.jit(lambda step=step: engines.iteration_numbers(step, 40, "float64"))()
+      np.testing.assert_allclose(numbers_on_host(step, 40, "float64"), expected, rtol=1e-9)
+
+
+def test_numbers_in_float32_are_rounded_once():
+  """NRM+ fades the past by 1 - (1 - 1 / t) ** 3, of which float32 keeps two digits where t is a million."""
+  step = Step(np.array(10**6, np.int32), 0, cfr.NRMPlus())
+  fade = numbers_on_host(step, 1, "float32")[0, 6]
+  assert fade == np.float32(1 - (1 - Fraction(1, 10**6)) ** 3)
 
 
 def test_a_state_is_not_changed_by_further_iterations():
@@ -60,20 +97,45 @@ def test_a_state_is_not_changed_by_further_iterations():
 
 @pytest.mark.parametrize("bits", [32, 16])
 def test_tables_in_their_places_are_those_in_a_trace(bits, monkeypatch, tmp_path):
-  """To the last bit, in the memory of the first state; a file's, which may not be written, are copied."""
+  """To the last bit, in the memory of the first state, into which a file is read."""
   monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
   solver, path = solver_of(RIVER, leaves="native", bits=bits), tmp_path / "run.safetensors"
   first = solver._state
   with precision(solver.dtype):
-    expected = cfr.run(solver._tree, jax.tree.map(np.array, first), 40, rule=solver.rule)
+    expected = in_a_trace(solver, monkeypatch)(jax.tree.map(np.array, first), 40)
   solver.run(7, checkpoint=path)
   solver.run(33)
   later = load_solver(path)
+  begun = later._state
   later.run(33)
   assert equal(expected, solver._state) and equal(expected, later._state)
-  tables = zip(*(jax.tree.leaves(state.players) for state in (first, solver._state)), strict=True)
-  assert all(np.shares_memory(x, y) for x, y in tables)
+  for before, after in ((first, solver._state), (begun, later._state)):
+    tables = zip(*(jax.tree.leaves(state.players) for state in (before, after)), strict=True)
+    assert all(np.shares_memory(x, y) for x, y in tables)
   assert load_solver(path).iteration == 7
+
+
+def test_a_strategy_that_was_read_stays_when_tables_change_in_their_places(monkeypatch):
+  """Also one of tables in full precision, which are read as they are."""
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
+  solver = solver_of(RIVER, leaves="native", dtype="float64")
+  solver.run(3)
+  before = cfr.current_strategy(solver._tree, solver._state)
+  copied = jax.tree.map(np.array, before)
+  solver.run(5)
+  assert equal(before, copied) and not equal(before, cfr.current_strategy(solver._tree, solver._state))
+
+
+def test_tables_in_their_places_need_no_program(monkeypatch, caplog):
+  """To begin, iterate and evaluate: the first program alone takes XLA's compiler some 40 MB."""
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
+  with jax.log_compiles():
+    solver = solver_of(RIVER.replace("stack=20", "stack=21"), leaves="native")
+    solver.run(3)
+    assert solver.exploitability() > 0
+    assert not [record for record in caplog.records if "ompil" in record.getMessage()]
+    jax.jit(lambda x: x + 21)(1.0)
+  assert any("ompil" in record.getMessage() for record in caplog.records)
 
 
 def test_compile_leaves_no_program_of_a_run_to_compile():
@@ -90,6 +152,36 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
   direct._call._frame.names[0] = b"nothing"
   with pytest.raises(RuntimeError, match="alternating"):
     solver.run(1)
+
+
+WITHOUT_MEMORY = """
+import contextlib, resource, numpy as np, pyspiel
+from ps_cfr_spiel import PSCFRSolver
+
+solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+solver.run(1)
+call, before = solver._direct._call, solver._state.block
+rows, after, taken, size = solver._direct._numbers._rows[:1], np.empty_like(before), [], 2**20
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
+while size > 2**10:
+  try:
+    taken.append(bytearray(size))
+  except MemoryError:
+    size //= 2
+try:
+  call(1, rows, before, after)
+except RuntimeError as error:
+  resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+  print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the size of a process from /proc")
+def test_a_call_without_memory_is_an_error_and_not_the_end_of_the_process():
+  ended = forked.run(WITHOUT_MEMORY)
+  assert ended.returncode == 0, ended.stderr
+  assert ended.stdout == "the system has too little memory left for this call\n"
 
 
 def test_threads_wait_for_each_other(monkeypatch):

@@ -12,7 +12,7 @@ from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages, sixteen_bits
-from ps_cfr_spiel.cfr.state import filled_array
+from ps_cfr_spiel.cfr.filled import filled_array
 from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold_suits
 from ps_cfr_spiel.policy import worth
 
@@ -134,7 +134,7 @@ def test_narrow_tables_are_xlas(bits, alternating, tremble):
 def test_large_tables_begin_as_small_ones(monkeypatch):
   found = []
   for least in (0, 10**9):
-    monkeypatch.setattr("ps_cfr_spiel.cfr.state.LARGE_PAGES", least)
+    monkeypatch.setattr("ps_cfr_spiel.cfr.filled.LARGE_PAGES", least)
     for values in ([2, -3], "float32"), ([1, -1, 0], "int8"), ([7], "uint16"), ([], "float32"):
       first = np.array(values[0], values[1])[:, None, None]
       found.append(np.asarray(filled_array(first, (len(first), 70, 300))))
