@@ -295,7 +295,7 @@ def current_strategy(
 ) -> list[Blocks]:
   """The strategies that players play next; see `average_strategy`. Compressed tables need the rule.
 
-  What a run changes in its place is copied.
+  Tables that a run changes in place are copied.
   """
   given = [player.strategy for player in _wide(state, rule)], state.iteration
   (tables, t), sets = _at_hand((jax.tree.map(_kept_apart, given), sets))
@@ -370,7 +370,7 @@ def average_record(state: PlayerState) -> list[Float[np.ndarray, "..."]]:
 
 
 def _kept_apart(array: Array) -> Array:
-  """An array that nobody changes afterwards."""
+  """An array that does not change afterwards."""
   return array.copy() if isinstance(array, np.ndarray) and array.flags.writeable else array
 
 

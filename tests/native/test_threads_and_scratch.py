@@ -93,7 +93,7 @@ def says(tmp_path_factory):
   return run
 
 
-def test_what_jobs_leave_is_summed_in_their_order(says):
+def test_jobs_are_summed_in_their_order(says):
   assert says("in order") == "50 summed"
 
 
