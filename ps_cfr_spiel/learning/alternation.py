@@ -43,7 +43,7 @@ from ps_cfr_spiel.options import (
   TrainingOptions,
 )
 from ps_cfr_spiel.resolving.search import CFRValues
-from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames, public_states_of
 from ps_cfr_spiel.storage import make_folder
 
 REMEMBERED = 4  # turns of data to train on if searches teach: older values came from worse networks
@@ -83,7 +83,7 @@ def learn(
     callback: called with the values after each turn.
     features: with teacher="self-play", a function (state, player) -> numbers that the player knows there, in
       place of the game's tensors; see `observations`.
-    **tree: of `build_tree`; with teacher="self-play", of `PublicStates`.
+    **tree: of `build_tree`; with teacher="self-play", of `public_states_of`.
 
   Returns the values of the last turn. Processes that share the work (`join_processes`) solve boards, into the
   same folder, and return None: the same call in one process then learns from them.
@@ -220,7 +220,7 @@ class _Games(_OfGames):
     super().__init__(call)
     EnumerationOptions.of(None, **call.tree)  # refuses options of searches, which self-play does not read
     given = OnDemandResolvingOptions.of(None, **call.tree)
-    states = PublicStates(self.game, given.public_states, given.limit, given.memory)
+    states = public_states_of(self.game, given.public_states, given.limit, given.memory)
     tensors = TensorFeatures.of(call.features)
     tensors.observations(states.game)  # refused now without any
     self.played = SelfPlay(states, tensors, self.options.iterations)

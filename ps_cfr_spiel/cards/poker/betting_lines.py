@@ -129,6 +129,11 @@ class Betting:
     place[ordered] = np.arange(len(ordered))
     return np.where(self.parent >= 0, place - first[self.parent], 0)
 
+  @property
+  def num_actions(self) -> np.ndarray:
+    """int[N]: the number of actions at each line."""
+    return self.moves
+
   def children(self, line: int) -> list[int]:
     """The lines that follow a line, by ascending action."""
     ordered, first = self._ordered

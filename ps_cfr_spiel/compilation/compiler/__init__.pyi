@@ -4,6 +4,7 @@ from .check_report import Finding as Finding
 from .check_report import Report as Report
 from .check_report import Verdict as Verdict
 from .described import form_of as form_of
+from .described import line_game as line_game
 from .form_labels import FormLabels as FormLabels
 from .form_labels import FormOrigin as FormOrigin
 from .form_sizes import TreeUse as TreeUse
@@ -25,4 +26,8 @@ from .from_histories import build_general as build_general
 from .from_histories import one_row_per_infostate as one_row_per_infostate
 from .from_histories import with_recall as with_recall
 from .game_check import check_game as check_game
+from .lines_ahead import LineGame as LineGame
+from .lines_ahead import PartOfBetting as PartOfBetting
+from .lines_ahead import impossible as impossible
+from .lines_ahead import tree_of_lines as tree_of_lines
 from .suit_isomorphism import fold_suits as fold_suits

@@ -27,6 +27,7 @@ from ps_cfr_spiel.cards.poker import (
   is_by_name,
   read_card_game,
 )
+from ps_cfr_spiel.compilation.compiler.lines_ahead import End, LineGame, LineRules, ListedLines
 from ps_cfr_spiel.compilation.histories import past_remark, remembered
 from ps_cfr_spiel.memory import LINE, check_needs
 from ps_cfr_spiel.tree import TERMINAL
@@ -34,6 +35,7 @@ from ps_cfr_spiel.tree import TERMINAL
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
 SMALL = ("kuhn_poker", "leduc_poker")  # described games with fewer histories, whatever their parameters
 BOARDS = 100_000  # with five cards in a deck of hold'em that is compiled
+LIARS_DICE = "liars_dice"
 SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
 
 
@@ -127,6 +129,25 @@ class DiceNames(Names):
     return sum(1 << bids[name] for name in said), (), hands[dice]
 
 
+class Bids(LineRules):
+  """The lines of liar's dice with K bids, numbered as by `_bidding`, which are too many to be listed."""
+
+  largest = 1.0
+
+  def __init__(self, bids: int):
+    """Take K."""
+    self._bids = bids
+
+  def after(self, line: int, action: int) -> int:
+    called = action == self._bids  # the call is the action after all bids
+    return (1 << self._bids) - 1 + line if called else line | 1 << action
+
+  def end(self, line: int) -> End:
+    made = line + 1 - (1 << self._bids)
+    # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
+    return End(0.0, 2.0 * (made.bit_count() % 2) - 1, made.bit_length() - 1)
+
+
 def _bidding(bids: int) -> Betting:
   """The lines of liar's dice with K bids, each higher than the one before, so that lines are sets of bids.
 
@@ -142,8 +163,7 @@ def _bidding(bids: int) -> Betting:
     action=np.append(last, np.full(ends, bids)),  # the call is the action after all bids
     player=np.append(turn, np.full(ends, TERMINAL)),
     fold_payoff=np.zeros(len(last) + ends),
-    # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
-    showdown_payoff=np.append(none, 2.0 * turn[1:] - 1),
+    showdown_payoff=np.append(none, 2.0 * turn[1:] - 1),  # as in `Bids`
     showdown_index=np.append(none, last[1:]),
   )
 
@@ -175,20 +195,37 @@ def _holdem(game: pyspiel.Game) -> CardGame | None:
 
 def _liars_dice(game: pyspiel.Game) -> CardGame:
   """The game; TooLarge where its lines of bids would not fit into memory."""
+  deal, names, count = _dice(game)
+  needs = {"for the public tree": LINE * (2 ** (count + 1) - 1)}
+  check_needs(str(game), needs, None, DiceNames.advice)  # before the lines are made
+  return CardGame(_bidding(count), deal, names)
+
+
+def _dice(game: pyspiel.Game) -> tuple[DiceDeal, DiceNames, int]:
+  """The deal, the names, and the number of bids of liar's dice."""
   given = game.get_parameters()
   state = game.new_initial_state()
   while state.is_chance_node():
     state.apply_action(0)
-  names = [state.action_to_string(bid) for bid in state.legal_actions()]
-  needs = {"for the public tree": LINE * (2 ** (len(names) + 1) - 1)}
-  check_needs(str(game), needs, None, DiceNames.advice)  # before the lines are made
-  bids = np.array([[int(part) for part in name.split("-")] for name in names])
-  deal = DiceDeal(given["numdice"], given["dice_sides"], bids)
-  return CardGame(_bidding(len(names)), deal, DiceNames(deal.hands, names))
+  bids = [state.action_to_string(bid) for bid in state.legal_actions()]
+  numbers = np.array([[int(part) for part in name.split("-")] for name in bids])
+  deal = DiceDeal(given["numdice"], given["dice_sides"], numbers)
+  return deal, DiceNames(deal.hands, bids), len(bids)
+
+
+def line_game(game: pyspiel.Game) -> LineGame | None:
+  """The lines of a card game for two, of any size; None with public cards, rake or without a form."""
+  if isinstance(game, pyspiel.Game) and game.get_type().short_name == LIARS_DICE:
+    deal, names, count = _dice(game)
+    return LineGame(Bids(count), deal, names)
+  form = form_of(game) or describe(game)
+  if not isinstance(form, CardGame) or len(form.deal.boards) > 1 or not form.betting.zero_sum:
+    return None
+  return LineGame(ListedLines(form.betting), form.deal, form.names)
 
 
 DESCRIBED: Mapping[str, Callable[[Any], Any]] = {
-  "liars_dice": _liars_dice,
+  LIARS_DICE: _liars_dice,
   "holdem": _holdem,
   "kuhn_poker": _dealt_cards,
   "leduc_poker": _dealt_cards,

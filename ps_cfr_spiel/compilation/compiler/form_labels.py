@@ -73,7 +73,7 @@ class FormOrigin(Origin):
     )
 
   @functools.cached_property
-  def _prior(self) -> np.ndarray:
+  def prior(self) -> np.ndarray:
     """float64[H0, H1]: probabilities of the deals."""
     weights = deal_weights(self.lines.form)
     return weights / weights.sum()
@@ -87,17 +87,21 @@ class FormOrigin(Origin):
     boards: dict[tuple[int, int], list[int]] = {}
     for row, (line, runout) in enumerate(places):
       boards.setdefault((int(lines.betting.street[line]), runout), []).append(row)
-    weights = np.zeros((len(range_), self._prior.shape[player]))
+    weights = np.zeros((len(range_), self.prior.shape[player]))
     for (street, runout), rows in boards.items():
       alive, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
-      matrix = self._prior * factor(street, runout)
+      matrix = self.prior * factor(street, runout)
       reach = range_[rows] * other
       weights[rows] = alive * (reach @ (matrix.T if player == 0 else matrix))
     return weights
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
-    line, runout = self.lines.place(decision.public_state)
-    return self._types(decision.player, type_index, line, runout) + self._moves(line, runout)
+    return self.path_of(decision.player, decision.public_state, type_index)
+
+  def path_of(self, player: int, public_state: int, type_index: int) -> list[int]:
+    """Actions to a history of a public state in which a player, acting or not, is of a type."""
+    line, runout = self.lines.place(public_state)
+    return self._types(player, type_index, line, runout) + self.moves(line, runout)
 
   def history(self, public_state: int) -> list[int]:
     """Actions to some history of a public state; ValueError if no deal leads there."""
@@ -105,7 +109,7 @@ class FormOrigin(Origin):
     alive = np.flatnonzero(self.lines.alive[0][self.lines.betting.street[line]][runout])
     if not len(alive):
       raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
-    return self._types(0, int(alive[0]), line, runout) + self._moves(line, runout)
+    return self._types(0, int(alive[0]), line, runout) + self.moves(line, runout)
 
   def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
     """The type of each player, with `type_index` for this player."""
@@ -123,7 +127,7 @@ class FormOrigin(Origin):
     cards = self.lines.runouts[street][runout, before:].tolist()
     return cards if len(cards) > 1 else []
 
-  def _moves(self, line: int, runout: int) -> list[int]:
+  def moves(self, line: int, runout: int) -> list[int]:
     """Actions and cards after the deal, in order."""
     betting, moves = self.lines.betting, []
     cards = self.lines.runouts[self.lines.betting.street[line]][runout].tolist()

@@ -63,7 +63,7 @@ def build_bayesian(game: pyspiel.Game, lines: PublicStateIndex, leaves: str = "a
 
 
 def make_decisions(
-  lines: LineIndex, streets: Sequence[tuple[StreetEnds, StreetEnds]], types: tuple[int, int]
+  lines: LineIndex, streets: Sequence[tuple[StreetEnds, ...]], types: tuple[int, int]
 ) -> tuple[tuple[PlayerTree, PlayerTree], tuple[np.ndarray, np.ndarray]]:
   """Each player's decisions, and int[rows, 2], the (block, row) of each row, line by line.
 
@@ -77,7 +77,7 @@ def make_decisions(
     choices = lines.last_choices(player)
     return make_forest(
       choices(*lines.places(rows)),
-      np.repeat(lines.betting.moves[rows], lines.sizes[rows]),
+      np.repeat(lines.betting.num_actions[rows], lines.sizes[rows]),
       [choices(*lines.board_by_board(part)) for part in parts],
       types[player],
     )

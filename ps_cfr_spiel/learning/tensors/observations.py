@@ -17,6 +17,7 @@ from open_spiel.python import observation
 from ps_cfr_spiel.loading import sequential
 
 KEPT_BYTES = 256 * 2**20  # of tensors that are kept, at most
+KEPT_STATES = 20_000  # at most
 OPENSPIEL = "OpenSpiel"  # the source of tensors that are a game's own
 Own = Callable[[pyspiel.State, int], Sequence[float]]
 
@@ -45,6 +46,7 @@ class Observations:
     self._observer = None if function is not None else _public_observer(self.game)
     self._kept: dict[tuple[tuple[int, ...], int], np.ndarray] = {}
     self._bytes = 0
+    self._states: dict[tuple[int, ...], pyspiel.State] = {}
 
   @property
   def source(self) -> str:
@@ -62,9 +64,7 @@ class Observations:
     ValueError for numbers that are not finite.
     """
     if (path, who) not in self._kept:
-      state = self.game.new_initial_state()
-      for action in path:
-        state.apply_action(action)
+      state = self._above(path[:-1]).child(path[-1]) if path else self._above(path)
       tensor = np.array(self._read(state, path, who), np.float32).ravel()
       if not np.isfinite(tensor).all():
         raise ValueError(f"{self.game}: the tensor of {self.source} after {list(path)} is not finite.")
@@ -74,6 +74,19 @@ class Observations:
         self._bytes = tensor.nbytes
       self._kept[path, who] = tensor
     return self._kept[path, who]
+
+  def _above(self, path: tuple[int, ...]) -> pyspiel.State:
+    """The state after some actions, kept: many histories follow it."""
+    known = len(path)
+    while known and path[:known] not in self._states:
+      known -= 1
+    state = self._states[path[:known]] if known else self.game.new_initial_state()
+    if len(self._states) > KEPT_STATES:
+      self._states.clear()
+    for number in range(known, len(path)):
+      state = state.child(path[number])
+      self._states[path[: number + 1]] = state
+    return state
 
   def _read(self, state: pyspiel.State, path: tuple[int, ...], who: int) -> Sequence[float] | np.ndarray:
     if who == 2:

@@ -24,7 +24,6 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.cfr import NRMPlus
-from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.learning.boards.places import even_if_zero
 from ps_cfr_spiel.learning.boards.ranges import NOISE
 from ps_cfr_spiel.learning.examples import Examples
@@ -34,15 +33,14 @@ from ps_cfr_spiel.learning.tensors.tensor_features import Met, TensorFeatures
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.resolving.search import BoundCFR, Levels, asked_ranges, stops_ahead
 from ps_cfr_spiel.resolving.subgames import (
+  Dealt,
   EchoedRanges,
   FrontierLeaves,
-  HistoriesPrior,
   Members,
   PaddedShapes,
   PublicStates,
   Ranges,
   Subgame,
-  Subgames,
   with_ranges,
 )
 from ps_cfr_spiel.tree import Array, PublicTree, tables_of
@@ -56,24 +54,15 @@ FRONTIER = 4  # public states in the smallest frontier, with padding
 REDRAWN = 0.3  # probability that a range is multiplied by random numbers
 
 
-class Rows(NamedTuple):
-  """The histories of a public state in ascending order, in the rows of a cut."""
-
-  members: Members
-  rows: Pair  #: for each player int[n], places in a range [rows, H], flattened
-  chance: np.ndarray  #: [n]
-  actions: int  #: of the player who acts there
-
-
 class Spot(NamedTuple):
   """The tree of a search from a public state, ready for any ranges."""
 
   subgame: Subgame
-  root: Rows
+  root: Dealt
   met: Met | None  #: its tensors; None at the start of the game
   beyond: Subgame | None  #: a cut at the frontier; None if the search goes to the end of the game
   beyond_met: Met | None
-  ends: list[Rows]  #: the public states of the frontier
+  ends: list[Dealt]  #: the public states of the frontier
 
 
 class Solved(NamedTuple):
@@ -279,13 +268,13 @@ class SelfPlay:
 
   def _made(self, members: Members, player: int) -> Spot:
     subgames = self.states.below(members, stops_ahead(player, 1))
-    place = int(subgames.nodes.public[_number(subgames, members[0])])
+    place = self.states.place(subgames, members[0])
     levels = Levels.of(subgames.labels, 1)[player]
     frontier = levels.frontier(levels.horizon(place))
     # A few sizes, as frontiers differ much; none for a search to the end of the game, which needs no values.
     count = max(FRONTIER, 1 << (len(frontier) - 1).bit_length()) if frontier else 0
     subgame = subgames.cut([place], frontier, pad_to=self._shapes.largest(("search", count)))
-    (root,) = _rows(subgames, subgame, [place])
+    (root,) = self.states.dealt(subgames, subgame, [place])
     start = members == ((),)
     met = None if start else self.features.meet(subgames, subgame, [place], 1)
     if not frontier:
@@ -295,36 +284,7 @@ class SelfPlay:
     beyond_met = self.features.meet(subgames, beyond, ends, count, self._most)
     first, second = (x.shape[1] for x in beyond_met.private)
     self._most = first, second
-    return Spot(subgame, root, met, beyond, beyond_met, _rows(subgames, beyond, ends))
-
-
-def _number(subgames: Subgames, path: Sequence[int]) -> int:
-  """The number of a history, given by its actions."""
-  source = history_origin(subgames.labels)
-  assert source is not None
-  number = 0
-  for action in path:
-    below = (source.histories.parent == number) & (source.histories.action == action)
-    number = int(np.flatnonzero(below)[0])
-  return number
-
-
-def _rows(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> list[Rows]:
-  """The histories of the public states where a cut begins."""
-  source, prior = history_origin(subgames.labels), subgame.prior
-  assert source is not None and source.public is not None and isinstance(prior, HistoriesPrior)
-  histories = np.flatnonzero(np.isin(source.public, public_states))
-  flat = [r * shape[1] + t for r, t, shape in zip(prior.root, prior.type, prior.shapes, strict=True)]
-  made = []
-  for s in public_states:
-    inside = np.flatnonzero(source.public[histories] == s)
-    paths = [tuple(source.histories.path(h)) for h in histories[inside].tolist()]
-    order = sorted(range(len(paths)), key=paths.__getitem__)
-    at = inside[order]
-    members = tuple(paths[n] for n in order)
-    actions = len(source.histories.legal_sets[int(source.histories.legal[histories[at[0]]])])
-    made.append(Rows(members, (flat[0][at], flat[1][at]), prior.chance[at], actions))
-  return made
+    return Spot(subgame, root, met, beyond, beyond_met, self.states.dealt(subgames, beyond, ends))
 
 
 @jit()

@@ -18,17 +18,15 @@ import pyspiel
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.compilation.histories import HistoryOrigin, history_origin
 from ps_cfr_spiel.learning.boards.places import Slots
 from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved
 from ps_cfr_spiel.learning.network import Network
 from ps_cfr_spiel.learning.state_features import BoundNetwork
 from ps_cfr_spiel.learning.tensors.observations import OPENSPIEL, Observations, Own, function_name
+from ps_cfr_spiel.learning.tensors.reading import Reading, paths_of
 from ps_cfr_spiel.learning.tensors.tensor_blocks import BLOCK, ObservedTensors, block_size
 from ps_cfr_spiel.learning.tensors.tensor_network import Observed, Read, TensorNetwork
-from ps_cfr_spiel.resolving.subgames import HistoriesPrior, PadTo, Subgame, Subgames
-
-PUBLIC = 2  # the number of the public tensor, beside the players'
+from ps_cfr_spiel.resolving.subgames import PadTo, Subgame, Subgames
 
 
 class Met(NamedTuple):
@@ -195,28 +193,19 @@ class TensorFeatures(Features):
 
     K and M are powers of two, for few shapes; `count` and `columns` are the least.
 
-    ValueError for a tree without histories, or for infostates with equal tensors.
+    ValueError for infostates with equal tensors.
     """
-    source, prior = history_origin(subgames.labels), subgame.prior
-    if source is None or source.public is None or not isinstance(prior, HistoriesPrior):
-      raise ValueError(
-        f"{subgames.labels.game} was compiled without its histories; values that read tensors are for "
-        "OnDemandResolving."
-      )
     observations = self.observations(subgames.labels.start().get_game())
-    members = np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
-    count = max(_power(len(public_states)), count)
     rows = [np.unique(roots.public, return_counts=True)[1].max(initial=0) for roots in subgame.roots]
     first, second = (
-      max(_power(int(n) * player.types), least)
+      max(_power(int(n)) * player.types, least)
       for n, player, least in zip(rows, subgame.tree.players, columns, strict=True)
     )
-    slots = Slots.of(subgame, public_states, count, (first, second))
-    read = _Reading(observations, source, members, prior)
-    private = tuple(read.private(i, slots, len(public_states)) for i in (0, 1))
-    public = read.public(public_states, count, private, slots)
-    unit = _units(source, public_states, slots, count)
-    return Met(public, (private[0], private[1]), slots, unit, len(public_states))
+    slots = Slots.of(subgame, public_states, max(_power(len(public_states)), count), (first, second))
+    read = Reading(observations, paths_of(subgames, subgame, public_states), public_states, slots)
+    private: Pair = read.private(0), read.private(1)
+    public, unit = read.public(private), _units(subgame, len(public_states), slots)
+    return Met(public, private, slots, unit, len(public_states))
 
   def observations(self, game: pyspiel.Game) -> Observations:
     """The tensors of a game; ValueError without them, or where a file's function is missing."""
@@ -257,80 +246,12 @@ class TensorFeatures(Features):
     return BoundNetwork(head, unit, read, met.slots.index, met.slots.possible, (shapes[0], shapes[1]))
 
 
-class _Reading:
-  """The tensors of the histories in some public states."""
-
-  def __init__(
-    self, observations: Observations, source: HistoryOrigin, members: np.ndarray, prior: HistoriesPrior
-  ):
-    self.observations, self.source, self.members = observations, source, members
-    self.histories = []
-    for (_, types), root, type_ in zip(prior.shapes, prior.root, prior.type, strict=True):
-      slot, first = np.unique(root * types + type_, return_index=True)
-      self.histories.append(dict(zip(slot.tolist(), members[first].tolist(), strict=True)))
-
-  def private(self, player: int, slots: Slots, states: int) -> np.ndarray:
-    """float32[K, M, D]: a player's tensors; ValueError unless those of one public state differ."""
-    index, known = slots.index[player], self.histories[player]
-    tensors: np.ndarray | None = None
-    for k in range(states):
-      rows = [m for m, slot in enumerate(index[k].tolist()) if slot in known]
-      made = [self.at(known[int(index[k, m])], player) for m in rows]
-      if tensors is None:
-        tensors = np.zeros((*index.shape, len(made[0])), np.float32)
-      if {len(row) for row in made} != {tensors.shape[-1]}:
-        raise ValueError(f"{self._name}: the tensors of player {player} differ in length.")
-      if len({row.tobytes() for row in made}) < len(made):
-        path = self.source.histories.path(known[int(index[k, rows[0]])])
-        raise ValueError(
-          f"{self._name}: infostates of player {player} have equal tensors in the public "
-          f"state of {path}; give features, a function (state, player) -> numbers, that differ."
-        )
-      tensors[k, rows] = made
-    return np.zeros((*index.shape, 0), np.float32) if tensors is None else tensors
-
-  def public(
-    self, public_states: Sequence[int], count: int, private: Sequence[np.ndarray], slots: Slots
-  ) -> np.ndarray:
-    """float32[K, P]: the public tensors; ValueError if one is not public."""
-    if not self.observations.public:
-      real = [np.isin(at, list(known)) for at, known in zip(slots.index, self.histories, strict=True)]
-      means = [
-        x.sum(1) / np.maximum(at.sum(1, keepdims=True), 1) for x, at in zip(private, real, strict=True)
-      ]
-      return np.concatenate(means, 1).astype(np.float32)
-    rows, source = [], self.source
-    assert source.public is not None
-    for s in public_states:
-      inside = self.members[source.public[self.members] == s]
-      one, other = self.at(int(inside[0]), PUBLIC), self.at(int(inside[-1]), PUBLIC)
-      if not np.array_equal(one, other):
-        raise ValueError(
-          f"{self._name}: the tensor of the public observer is not public: it differs between the histories "
-          f"{source.histories.path(int(inside[0]))} and {source.histories.path(int(inside[-1]))}."
-        )
-      rows.append(one)
-    tensors = np.zeros((count, len(rows[0]) if rows else 0), np.float32)
-    if rows:
-      tensors[: len(rows)] = rows
-    return tensors
-
-  def at(self, history: int, who: int) -> np.ndarray:
-    """See `Observations.at`."""
-    return self.observations.at(tuple(self.source.histories.path(history)), who)
-
-  @property
-  def _name(self) -> str:
-    return f"{self.observations.source} features of {self.observations.game}"
-
-
-def _units(source: HistoryOrigin, public_states: Sequence[int], slots: Slots, count: int) -> np.ndarray:
+def _units(subgame: Subgame, states: int, slots: Slots) -> np.ndarray:
   """float32[K]: the weights of public states at even ranges; 1 in the padding."""
-  units = np.ones(count)
-  for k, s in enumerate(public_states):
-    chance = source.histories.chance[source.public == s].sum()
-    units[k] = chance / max(slots.possible[0][k].sum() * slots.possible[1][k].sum(), 1)
-  return units.astype(np.float32)
+  even = np.ones((subgame.shape.roots[1], subgame.tree.players[1].types))
+  weight = np.append(subgame.prior.weight(0, even).ravel(), 0.0)[slots.index[0]].sum(1)
+  pairs = np.maximum(slots.possible[0].sum(1) * slots.possible[1].sum(1), 1)
+  return np.where(np.arange(len(weight)) < states, weight / pairs, 1).astype(np.float32)
 
 
 def _spread(tensors: np.ndarray, centre: np.ndarray) -> np.ndarray:

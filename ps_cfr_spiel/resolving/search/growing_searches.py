@@ -28,9 +28,9 @@ from ps_cfr_spiel.backend.device import uncompiled_seconds
 from ps_cfr_spiel.compilation.histories import Horizon, Path, find_histories, history_origin
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingSearcher
 from ps_cfr_spiel.resolving.search.promises import Search
-from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried, number_on, place_of
+from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried
 from ps_cfr_spiel.resolving.search.searcher import SearchSettings
-from ps_cfr_spiel.resolving.subgames import HistoriesPrior, Members, PublicStates, Subgames
+from ps_cfr_spiel.resolving.subgames import HistoriesPrior, Members, PublicStates, Subgames, number_on
 from ps_cfr_spiel.tree import CHANCE
 
 FACTOR = 4  # by which the number of opened public states grows from tree to tree
@@ -102,7 +102,8 @@ class GrowingSearches(SearchesOnDemand):
     for number, size in enumerate([*sizes, 0]):
       making = uncompiled_seconds()
       subgames = self.states.below(root, within(opened))
-      place, seen = place_of(subgames, root[0]), None if last is None else _seen(last, subgames)
+      place = self.states.place(subgames, root[0])
+      seen = None if last is None else _seen(last, subgames)
       searcher = GrowingSearcher(subgames, self.settings, self._shapes, searcher, seen)
       left_over = self._left(began)
       took = uncompiled_seconds() - making  # the next tree takes some FACTOR times as long
@@ -110,7 +111,7 @@ class GrowingSearches(SearchesOnDemand):
       searcher.iterations = max(early, 1) if more else left
       if self.seconds is not None:
         searcher.seconds = max(left_over / (2 * (len(sizes) - number) if more else 1), 1e-3)
-      known = searcher.problems.uniform(player) if last is None else _known(last, subgames)
+      known = searcher.problems.uniform(player) if last is None else _known(self.states, last, subgames)
       promises = None if last is None or not self.settings.safe else _promises(last, subgames, place)
       search = searcher.search(known, place, promises, last is None)
       searcher.before = None  # its tables have been carried over
@@ -158,9 +159,9 @@ def _paths(subgames: Subgames, public_states: list[int]) -> Iterator[Path]:
     yield tuple(origin.histories.path(history))
 
 
-def _known(last: Step, subgames: Subgames) -> Search:
+def _known(states: PublicStates, last: Step, subgames: Subgames) -> Search:
   """The search before, in another tree; its values at ends do not count."""
-  return carried(last.search, last.searcher.subgames, subgames)._replace(promised={})
+  return carried(states, last.search, last.searcher.subgames, subgames)._replace(promised={})
 
 
 def _same(last: Step, subgames: Subgames) -> np.ndarray:

@@ -57,7 +57,7 @@ class Promises:
   ):
     """See the class; ValueError if some actions cannot be left out, or searches cannot end there.
 
-    `on_host` spares code for each tree, where rows have one type.
+    `on_host` spares code for each tree.
     """
     self.subgames = subgames  #: of the game
     self.actions = actions  #: OpenSpiel actions that searches consider; all if None
@@ -91,7 +91,7 @@ class Promises:
 
   def _reach(self, player: int, table: Table) -> np.ndarray:
     if self._on_host:
-      return reach_on_host(self._players[player], table)[:, None]
+      return reach_on_host(self._players[player], table)
     return reach_of(self._players[player], table, self.dtype)
 
   def values(self, search: Search, subgame: Subgame, pad_to: PadTo | None) -> np.ndarray:
@@ -150,12 +150,12 @@ def reach_of(forest: PlayerTree, table: Table, dtype: str) -> np.ndarray:
 
 
 def reach_on_host(forest: PlayerTree, table: Table) -> np.ndarray:
-  """float64[S]: the reach of a player's sequences, of one type, on the host: no game's code is compiled."""
-  reach, block = [np.ones(1)], 0
+  """float64[S, H]: the reach of a player's sequences, on the host: no game's code is compiled."""
+  reach, block = [np.ones((1, forest.types))], 0
   for level, above in zip(forest.levels, forest.above(), strict=True):
     rows = np.concatenate(reach)[above]
     for (_, count), end in zip(level.shapes, np.cumsum(level.link.children), strict=True):
-      reach.append((table[block][:, :, 0] * rows[end - count : end]).ravel())
+      reach.append((table[block] * rows[end - count : end]).reshape(-1, forest.types))
       block += 1
   return np.concatenate(reach)
 

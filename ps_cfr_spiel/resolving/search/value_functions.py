@@ -45,6 +45,11 @@ class ValueFunction(abc.ABC):
     return True
 
   @property
+  def reads_histories(self) -> bool:
+    """True if it needs the histories of public states, which trees compiled from a form lack."""
+    return False
+
+  @property
   def game(self) -> str | None:
     """The only game that they serve, by its text as in `Labels.game`; None if they serve many."""
     return None
@@ -236,6 +241,10 @@ class StateValues(ValueFunction):
   @property
   def solves(self) -> bool:
     return False
+
+  @property
+  def reads_histories(self) -> bool:
+    return True
 
   def __post_init__(self):
     if not callable(self.function):

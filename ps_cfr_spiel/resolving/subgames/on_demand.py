@@ -5,19 +5,25 @@ state are grouped by common knowledge into the next ones, and the one on the way
 histories of the public states on the way are visited, and no others but those one move beyond.
 """
 
+import functools
+import itertools
+import sys
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compilation.compiler import tree_of_histories, with_recall
+from ps_cfr_spiel.compilation.compiler import impossible, tree_of_histories, with_recall
 from ps_cfr_spiel.compilation.histories import (
   Histories,
   Horizon,
   Limits,
   Path,
   check_kind,
+  find_histories,
   grow,
+  history_origin,
   public_observer,
   public_partition,
 )
@@ -25,10 +31,23 @@ from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import HISTORY
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.resolving.subgames.cut import Subgames
+from ps_cfr_spiel.resolving.subgames.priors import HistoriesPrior
+from ps_cfr_spiel.resolving.subgames.subgame import Subgame
+from ps_cfr_spiel.tree import Decision
 
+TREE_HISTORY = 180  # bytes of a history of a tree that is kept, beside the strings
 KEPT = 1_000_000  # histories of public states that are kept, at most
 
 Members = tuple[Path, ...]  # the histories of a public state, ascending
+
+
+class Dealt(NamedTuple):
+  """The n deals in a public state, in one order in all trees: its histories, ascending, or pairs of types."""
+
+  members: Members
+  rows: tuple[np.ndarray, np.ndarray]  #: for each player int[n], places in a range [roots, H], flattened
+  chance: np.ndarray  #: [n]
+  actions: int  #: of the player who acts there
 
 
 class PublicStates:
@@ -83,10 +102,7 @@ class PublicStates:
     for length in range(known, len(path)):
       self._expand(self._members[path[:length]])
       if path[: length + 1] not in self._members:
-        raise ValueError(
-          f"{self.game}: the history {list(path[: length + 1])} is impossible; give legal moves, and "
-          "outcomes of chance with a positive probability."
-        )
+        raise impossible(self.game, path[: length + 1])
     return self._members[path]
 
   def _expand(self, members: Members) -> None:
@@ -143,6 +159,57 @@ class PublicStates:
     self._check_clock(grown)
     tree = tree_of_histories(self.game, grown, self.source, "sparse", self.limits.memory)
     return Subgames(tree, self.game)
+
+  def place(self, subgames: Subgames, path: Sequence[int]) -> int:
+    """The number, in one of these trees, of the public state of a history or of a member; the tree has it."""
+    return int(subgames.nodes.public[_history(subgames, path)])
+
+  def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:
+    """The decision at a history of a tree, and the type of the player who acts."""
+    return subgames.labels.decisions[int(subgames.nodes.decision[_history(subgames, path)])], 0
+
+  def dealt(self, subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> list[Dealt]:
+    """The deals in the public states where a cut of one of these trees begins."""
+    source, prior, made = history_origin(subgames.labels), subgame.prior, []
+    assert source is not None and source.public is not None and isinstance(prior, HistoriesPrior)
+    histories = np.flatnonzero(np.isin(source.public, public_states))
+    flat = [r * shape[1] + t for r, t, shape in zip(prior.root, prior.type, prior.shapes, strict=True)]
+    for s in public_states:
+      inside = np.flatnonzero(source.public[histories] == s)
+      paths = [tuple(source.histories.path(h)) for h in histories[inside].tolist()]
+      order = sorted(range(len(paths)), key=paths.__getitem__)
+      at = inside[order]
+      members = tuple(paths[n] for n in order)
+      actions = len(source.histories.legal_sets[int(source.histories.legal[histories[at[0]]])])
+      made.append(Dealt(members, (flat[0][at], flat[1][at]), prior.chance[at], actions))
+    return made
+
+  def nodes_in(self, after: Subgames, before: Subgames) -> np.ndarray:
+    """int[N]: the node of the tree `before` that is each node of the tree `after`, -1 without."""
+    return find_histories(_histories(after), _histories(before))
+
+  def tree_bytes(self, subgames: Subgames) -> int:
+    """About the memory of a tree, with the strings of its infostates."""
+    names = itertools.chain(*_histories(subgames).names)
+    return TREE_HISTORY * subgames.labels.histories + sum(map(sys.getsizeof, names))
+
+
+def number_on(subgames: Subgames, history: int, action: int) -> int:
+  """The number of the history after an action at one of a tree; -1 if the tree does not have it."""
+  histories = _histories(subgames)
+  after = np.flatnonzero((histories.parent == history) & (histories.action == action))
+  return int(after[0]) if len(after) else -1
+
+
+def _history(subgames: Subgames, path: Sequence[int]) -> int:
+  """The number of a history, given by its actions, in a tree that has it."""
+  return functools.reduce(functools.partial(number_on, subgames), path, 0)
+
+
+def _histories(subgames: Subgames) -> Histories:
+  source = history_origin(subgames.labels)
+  assert source is not None
+  return source.histories
 
 
 def _one_move(state, actions, mark, inside):

@@ -69,7 +69,7 @@ class ContinualResolving(SearchPolicy):
     limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
     values = self.settings.value_function
-    listed = values is None or values.solves  # others read histories, which games compiled from a form lack
+    listed = values is None or not values.reads_histories  # games compiled from a form lack histories
     if listed and (form := form_of(game)) is not None:
       use = TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False)
       check_memory(game, index_of(game, form, memory), memory, use)

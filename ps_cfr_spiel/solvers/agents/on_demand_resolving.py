@@ -18,7 +18,7 @@ from ps_cfr_spiel.memory import readable_bytes
 from ps_cfr_spiel.options import OnDemandResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import probabilities_at
 from ps_cfr_spiel.resolving.search import GrowingSearches, SearchesOnDemand, SearchSettings, Step, column
-from ps_cfr_spiel.resolving.subgames import PublicStates
+from ps_cfr_spiel.resolving.subgames import PublicStates, public_states_of
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy, describe
 
 CACHE_BYTES = 2**30  # most memory of the trees of searches that are kept
@@ -68,12 +68,18 @@ class OnDemandResolving(SearchPolicy):
     if options.expansions is not None:
       given["lookahead"] = 1  # trees end with the growth, not with a lookahead, but at values too
     settings = SearchSettings(**given)
-    states = PublicStates(game, options.public_states, options.limit, options.memory)
+    states = self._make_states(settings)
     if settings.value_function is not None:
       settings.value_function.check_game(str(game))
     self.searches = self._make_searches(states, settings)
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
     self._bytes: dict[tuple[int, tuple[int, ...]], int] = {}  # of each of these
+
+  def _make_states(self, settings: SearchSettings) -> PublicStates:
+    options, values = self.options, settings.value_function
+    by_histories = options.expansions is not None or (values is not None and values.reads_histories)
+    make = PublicStates if by_histories else public_states_of
+    return make(self.game, options.public_states, options.limit, options.memory)
 
   def _make_searches(self, states: PublicStates, settings: SearchSettings) -> SearchesOnDemand:
     options = self.options
@@ -159,7 +165,8 @@ class OnDemandResolving(SearchPolicy):
 
   def _keep(self, key: tuple[int, tuple[int, ...]], step: Step) -> None:
     """Keep a search; the oldest go where they take too much memory, but those from the start."""
-    self._steps[key], self._bytes[key] = step, step.kept_bytes
+    self._steps[key] = step
+    self._bytes[key] = self.searches.states.tree_bytes(step.searcher.subgames)
     old = [other for other in self._steps if other[1] and other != key]
     while old and self.kept_bytes > CACHE_BYTES:
       dropped = old.pop(0)
@@ -170,6 +177,6 @@ class OnDemandResolving(SearchPolicy):
 
     def at(state: pyspiel.State, player: int) -> dict[int, float]:
       history = state.history()
-      return column(self.search(history, player), player, history)
+      return column(self.searches.states, self.search(history, player), history)
 
     return probabilities_at(state, player_id, self.game, at)

@@ -1,0 +1,106 @@
+"""Public states on demand in card games without public cards: lines of betting, with all hands in a row.
+
+Each is known by the players' actions since the deal. No history is visited: the tree of a search has the size
+of its lines, and not of the deals on each (`compilation.compiler.lines_ahead`).
+"""
+
+import functools
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.compilation.compiler import (
+  FormOrigin,
+  LineGame,
+  PartOfBetting,
+  impossible,
+  line_game,
+  tree_of_lines,
+)
+from ps_cfr_spiel.compilation.histories import Horizon
+from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.options import LIMIT
+from ps_cfr_spiel.resolving.subgames.cut import Subgames
+from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates
+from ps_cfr_spiel.resolving.subgames.subgame import Subgame
+from ps_cfr_spiel.tree import Decision
+
+LINE = 1_500  # bytes of a line of a tree that is kept, beside its payoffs
+
+
+class PublicLines(PublicStates):
+  """The public states of a card game; `Members` are the way to a line alone, () until the deal is over."""
+
+  def __init__(self, game: pyspiel.Game, lines: LineGame, limit: int, memory: float | None = None):
+    """See `PublicStates`; `lines` are the game's."""
+    super().__init__(game, limit=limit, memory=memory)
+    self.lines = lines  #: as given
+
+  @property
+  def kept_bytes(self) -> int:
+    return 0
+
+  def members(self, path: Sequence[int]) -> Members:
+    state, way = self.game.new_initial_state(), []
+    for number, action in enumerate(path, 1):
+      chance = state.is_chance_node()
+      if action not in (
+        [a for a, p in state.chance_outcomes() if p > 0] if chance else state.legal_actions()
+      ):
+        raise impossible(self.game, path[:number])
+      way += [] if chance else [action]
+      state.apply_action(action)
+    return (tuple(way),)
+
+  def below(self, members: Members, horizon: Horizon) -> Subgames:
+    (way,) = members
+    return Subgames(tree_of_lines(self.game, self.lines, way, horizon, self._most), self.game)
+
+  def place(self, subgames: Subgames, path: Sequence[int]) -> int:
+    return functools.reduce(_betting(subgames).child, path, 0)
+
+  def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:
+    state = self.game.new_initial_state()
+    for action in path:
+      state.apply_action(action)
+    player = state.current_player()
+    return subgames.labels.find(player, subgames.labels.infostate(state, player))
+
+  def dealt(self, subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> list[Dealt]:
+    labels, source = subgames.labels, subgames.labels.source
+    assert isinstance(source, FormOrigin)
+    types, made = np.nonzero(source.prior), []
+    for s in public_states:
+      rows = [int(np.flatnonzero(infostates.public == s)[0]) for infostates in subgame.roots]
+      first, second = (row * n + held for row, n, held in zip(rows, source.prior.shape, types, strict=True))
+      actions = len(labels.decisions[labels.public_states[s].decisions[0]].legal_actions)
+      made.append(Dealt((tuple(source.moves(s, 0)),), (first, second), source.prior[types], actions))
+    return made
+
+  def nodes_in(self, after: Subgames, before: Subgames) -> np.ndarray:
+    at, known = np.full(len(after.nodes.parent), -1), _betting(before).line_of_number
+    numbers = _betting(after).numbers
+    at[: len(numbers)] = [known.get(number, -1) for number in numbers]
+    return at
+
+  def tree_bytes(self, subgames: Subgames) -> int:
+    leaves = sum(x.nbytes for x in jax.tree.leaves(subgames.tree.leaves))
+    return leaves + LINE * len(_betting(subgames))
+
+
+def public_states_of(
+  game: pyspiel.Game, public_states: str = "closure", limit: int = LIMIT, memory: float | None = None
+) -> PublicStates:
+  """The public states of a game: by lines if it is a card game that has them; arguments of `PublicStates`."""
+  lines = line_game(sequential(game)) if public_states == "closure" else None
+  if lines is None:
+    return PublicStates(game, public_states, limit, memory)
+  return PublicLines(game, lines, limit, memory)
+
+
+def _betting(subgames: Subgames) -> PartOfBetting:
+  source = subgames.labels.source
+  assert isinstance(source, FormOrigin) and isinstance(source.lines.betting, PartOfBetting)
+  return source.lines.betting
