@@ -141,7 +141,12 @@ def test_wrong_input_is_refused():
   with pytest.raises(
     ValueError, match=r"more than 20 histories\. Look less far ahead [^,]*, depth\), or raise"
   ):
-    OnDemandResolving(game, 5, limit=20).action_probabilities(next(random_play(game, 0)))
+    leduc = pyspiel.load_game("leduc_poker")
+    OnDemandResolving(leduc, 5, limit=20).action_probabilities(next(random_play(leduc, 0)))
+  with pytest.raises(
+    ValueError, match=r"more than 5 lines of moves\. Look less far ahead \(lookahead\), or raise"
+  ):
+    OnDemandResolving(game, 5, limit=5).action_probabilities(next(random_play(game, 0)))
   with pytest.raises(ValueError, match=r"the history \[0, 0\] is impossible"):
     PublicStates(game).members([0, 0])
   with pytest.raises(ValueError, match="has no public observer"):

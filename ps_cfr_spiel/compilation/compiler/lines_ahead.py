@@ -70,6 +70,12 @@ class LineGame:
   deal: Deal  #: of hands alone
   names: Names  #: by the lines' numbers in the whole betting
 
+  @property
+  def pairs(self) -> int:
+    """The number of pairs of hands."""
+    first, second = self.deal.held
+    return len(first) * len(second)
+
   @functools.cached_property
   def worth(self) -> tuple[np.ndarray, np.ndarray]:
     """float64[H0, H1], the probability of each deal, and [K, H0, H1], times 1 if player 0 wins, -1 if not."""
@@ -142,7 +148,7 @@ def tree_of_lines(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizo
     whole: the same game by its lines.
     way: to the line.
     horizon: where lines end before the game does, as of `histories.grow`.
-    most: of the deals on all lines together.
+    most: lines.
 
   TooLarge for more; ValueError for an impossible way.
   """
@@ -163,7 +169,7 @@ def tree_of_lines(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizo
 
 
 def _part(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizon, most: int) -> PartOfBetting:
-  rules, pairs = whole.rules, len(whole.deal.held[0]) * len(whole.deal.held[1])
+  rules = whole.rules
   state, mark = game.new_initial_state(), horizon.start
   while state.is_chance_node():
     outcomes = [action for action, chance in state.chance_outcomes() if chance > 0]
@@ -174,9 +180,9 @@ def _part(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizon, most:
   while waiting:
     state, above, action, number, depth, mark = waiting.pop()
     line, player = len(parent), state.current_player()
-    if line * pairs >= most:
+    if line >= most:
       raise TooLarge(
-        f"A search of {game} has more than {most:,} histories. Look less far ahead (lookahead, depth), or "
+        f"A search of {game} has more than {most:,} lines of moves. Look less far ahead (lookahead), or "
         "raise the limits (limit, memory)."
       )
     here = () if player == TERMINAL else tuple(state.legal_actions())

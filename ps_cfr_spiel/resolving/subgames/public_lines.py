@@ -34,7 +34,7 @@ class PublicLines(PublicStates):
   """The public states of a card game; `Members` are the way to a line alone, () until the deal is over."""
 
   def __init__(self, game: pyspiel.Game, lines: LineGame, limit: int, memory: float | None = None):
-    """See `PublicStates`; `lines` are the game's."""
+    """See `PublicStates`; `lines` are the game's, and `limit` counts them."""
     super().__init__(game, limit=limit, memory=memory)
     self.lines = lines  #: as given
 
@@ -57,6 +57,11 @@ class PublicLines(PublicStates):
   def below(self, members: Members, horizon: Horizon) -> Subgames:
     (way,) = members
     return Subgames(tree_of_lines(self.game, self.lines, way, horizon, self._most), self.game)
+
+  @property
+  def _most(self) -> int:
+    """Lines within both limits: each may end in a matrix of payoffs."""
+    return int(min(self.limits.histories, max(self.limits.memory / (LINE + 8 * self.lines.pairs), 1)))
 
   def place(self, subgames: Subgames, path: Sequence[int]) -> int:
     return functools.reduce(_betting(subgames).child, path, 0)
