@@ -16,11 +16,12 @@ from ps_cfr_spiel import (
 )
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cards.poker import BayesianForm, read_card_game
-from ps_cfr_spiel.compilation.compiler import described
+from ps_cfr_spiel.compilation.compiler import described, line_game, tree_of_lines
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.resolving.search import stops_ahead
 from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
@@ -63,6 +64,24 @@ def values(tree, seed):
   with precision("float64"):
     found = evaluate(*to_device((tree, strategies), "float64"))
     return np.array([found.value, *found.best_response], float)
+
+
+@pytest.mark.parametrize(
+  "name", ["liars_dice(numdice=2,dice_sides=2,bidding_rule=reset-quantity)", "kuhn_poker"]
+)
+def test_lines_made_ahead_are_the_walked_game(name):
+  """All of them below the start; and the way to a line with those below it, to the end of a lookahead."""
+  game, no_limit = pyspiel.load_game(name), 10**6
+  whole, walked = line_game(game), build_tree(game, leaves="sparse")
+  made = tree_of_lines(game, whole, (), stops_ahead(0, None), no_limit)
+  assert form_fault(made, walked) is None
+  np.testing.assert_allclose(values(made, 0), values(walked, 0), rtol=0, atol=1e-12)
+  legal = {name: d.legal_actions for d in walked.names.decisions for name in d.infostates}
+  part = tree_of_lines(game, whole, (0,), stops_ahead(1, 1), no_limit).names
+  some = {name: d.legal_actions for d in part.decisions for name in d.infostates}
+  assert some.items() < legal.items() and {d.player for d in part.decisions} == {0, 1}
+  with pytest.raises(ValueError, match=r"the history \[9\] is impossible"):
+    tree_of_lines(game, whole, (9,), stops_ahead(0, 1), no_limit)
 
 
 @pytest.mark.parametrize("name", LIARS_DICE)

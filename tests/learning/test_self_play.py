@@ -1,6 +1,5 @@
 """Values that read a game's tensors: laws of the network, exact values, self-play, files, errors."""
 
-import dataclasses
 import functools
 import re
 
@@ -23,7 +22,8 @@ from ps_cfr_spiel.learning.training import train
 from ps_cfr_spiel.matches import OnDemandResolving
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LearnOptions, TrainingOptions
-from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
+from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates, Subgames
+from ps_cfr_spiel.solvers.agents import on_demand_resolving
 from ps_cfr_spiel.values import CFRValues, NetworkValues
 
 SMALL = LearnOptions(
@@ -358,6 +358,19 @@ def test_values_that_read_histories_serve_games_that_would_be_compiled_from_a_fo
     answer(limit=10)
 
 
+def test_searches_of_lines_and_of_histories_are_one_search(learned, monkeypatch):
+  """Kuhn poker's lines, with all hands in a row, and its histories, with an infostate in each row."""
+  asked, game = [], pyspiel.load_game(KUHN)
+  for kind in (PublicLines, PublicStates):
+    policy = OnDemandResolving(game, 20, lookahead=1, value_function=learned[0], rule="rm+", dtype="float64")
+    assert type(policy.searches.states) is kind
+    deals = [game.new_initial_state().child(a).child(b) for a, b in ((0, 1), (2, 1), (2, 0))]
+    states = [state for deal in deals for state in (deal, deal.child(0), deal.child(0).child(1))]
+    asked.append([policy.action_probabilities(state)[1] for state in states])
+    monkeypatch.setattr(on_demand_resolving, "public_states_of", PublicStates)
+  np.testing.assert_allclose(*asked, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize(
   ("given", "message"),
   [
@@ -390,12 +403,6 @@ def test_wrong_input_is_refused(learned, tmp_path):
     learn(KUHN, SMALL, gadget="max-margin")
   with pytest.raises(ValueError, match="holds examples, not learned values"):
     NetworkValues.load(folder / "examples-0.safetensors")
-  network.save(tmp_path / "values.safetensors")
-  river = Subgames.of(pyspiel.load_game("river_subgame(bets=a,ranges=AA KK;QQ JJ)"))
-  other = dataclasses.replace(network, card={**network.card, "game": river.labels.game})
-  place = next(s for s, state in enumerate(river.labels.public_states) if state.decisions)
-  with pytest.raises(ValueError, match="compiled without its histories; values that read tensors are for"):
-    other.bind(river, [place])
 
 
 EFG = """EFG 2 R "one" { "0" "1" }
