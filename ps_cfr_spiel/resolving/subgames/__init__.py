@@ -2,7 +2,7 @@
 
 May import: compiler, cfr and lower layers. `cut` takes a subgame out at any public states, with `nodes`
 of the compiled game and the deal from `priors`, and `known` at an infostate of one player; `on_demand` makes
-the public states and trees of games that are not enumerated, `public_lines` those of card games from their
+the public states and trees of games that are not enumerated, `lines_on_demand` those of card games from their
 lines; `alike` finds equal subgames; `gadgets` puts a choice of the opponent on top, and a new gadget goes
 there; `ranged_leaves` evaluates the ends of a subgame.
 """
@@ -21,7 +21,7 @@ from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
 from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates, number_on
 from ps_cfr_spiel.resolving.subgames.priors import HistoriesPrior
-from ps_cfr_spiel.resolving.subgames.public_lines import PublicLines, public_states_of
+from ps_cfr_spiel.resolving.subgames.lines_on_demand import PublicLines, public_states_of
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   EchoedRanges,
