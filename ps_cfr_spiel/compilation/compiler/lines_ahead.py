@@ -185,22 +185,22 @@ def _part(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizon, most:
         f"A search of {game} has more than {most:,} lines of moves. Look less far ahead (lookahead), or "
         "raise the limits (limit, memory)."
       )
-    here = () if player == TERMINAL else tuple(state.legal_actions())
+    moves = () if player == TERMINAL else tuple(state.legal_actions())
     for column, entry in (
-      (parent, above), (actions, action), (players, player), (legal, here), (numbers, number),
+      (parent, above), (actions, action), (players, player), (legal, moves), (numbers, number),
       (ends, rules.end(number) if player == TERMINAL else End(0.0, 0.0, 0)),
     ):  # fmt: skip
       column.append(entry)
-    over, marks = horizon.step(state, here, mark, depth >= len(way))
+    over, marks = horizon.step(state, moves, mark, depth >= len(way))
     if depth < len(way):
-      if way[depth] not in here:
+      if way[depth] not in moves:
         raise impossible(game, way[: depth + 1])
-      onward = [here.index(way[depth])]
+      onward = [moves.index(way[depth])]
     else:
-      onward = [] if over else reversed(range(len(here)))
+      onward = [] if over else reversed(range(len(moves)))
     for k in onward:
-      after = rules.after(number, here[k])
-      waiting.append((state.child(here[k]), line, here[k], after, depth + 1, marks[k]))
+      after = rules.after(number, moves[k])
+      waiting.append((state.child(moves[k]), line, moves[k], after, depth + 1, marks[k]))
   folds, showdowns, kinds = zip(*ends, strict=True)
   return PartOfBetting(
     parent=np.array(parent, np.int32),

@@ -18,10 +18,10 @@ from ps_cfr_spiel.resolving.subgames.gadgets import (
   unsafe,
 )
 from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
+from ps_cfr_spiel.resolving.subgames.lines_on_demand import PublicLines, public_states_of
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
 from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates, number_on
 from ps_cfr_spiel.resolving.subgames.priors import HistoriesPrior
-from ps_cfr_spiel.resolving.subgames.lines_on_demand import PublicLines, public_states_of
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   EchoedRanges,
