@@ -18,6 +18,10 @@ class CFRD(OnDemandResolving):
 
   searches: TrunkSearches
 
+  def _make_states(self, settings: SearchSettings) -> PublicStates:
+    given = self.options  # histories, which trunk and subgames have in common
+    return PublicStates(self.game, given.public_states, given.limit, given.memory)
+
   def _make_searches(self, states: PublicStates, settings: SearchSettings) -> TrunkSearches:
     given = settings.changed(value_function=ValuesApart())
     below = CFRValues(self.options.below, self.options.rule)
