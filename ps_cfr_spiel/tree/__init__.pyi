@@ -32,10 +32,12 @@ from .forest import row_depths as row_depths
 from .labels import CHANCE as CHANCE
 from .labels import TERMINAL as TERMINAL
 from .labels import Decision as Decision
+from .labels import DecisionTable as DecisionTable
 from .labels import Labels as Labels
 from .labels import LazySequence as LazySequence
 from .labels import Origin as Origin
 from .labels import PublicState as PublicState
+from .labels import StateTable as StateTable
 from .labels import children as children
 from .labels import information_state_string as information_state_string
 from .leaf_evaluator import LeafEvaluator as LeafEvaluator

@@ -27,7 +27,6 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from ps_cfr_spiel.tree.arrays import Array
-from ps_cfr_spiel.tree.labels import Decision
 from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 
 Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
@@ -60,16 +59,12 @@ def decision_sequences(tree: PublicTree) -> Int[np.ndarray, "D A"]:
 
   A is the most actions of any decision; numbers beyond a decision's own actions are meaningless.
   """
-  return _numbers(tree, list(tree.names.decisions))
-
-
-def _numbers(tree: PublicTree, decisions: Sequence[Decision]) -> np.ndarray:
-  numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
+  table = tree.names.decision_table
+  numbers = np.zeros(table.legal.shape, int)
   for player, forest in enumerate(tree.players):
-    members = [n for n, d in enumerate(decisions) if d.player == player]
-    block = np.array([decisions[n].block for n in members], int)[:, None]
-    row = np.array([decisions[n].row for n in members], int)[:, None]
-    if members:
+    members = np.flatnonzero(table.player == player)
+    if len(members):
+      block, row = table.block[members][:, None], table.row[members][:, None]
       numbers[members] = sequence_numbers(forest.block_shapes, block, row, np.arange(numbers.shape[1]))
   return numbers
 
@@ -79,13 +74,10 @@ def sequence_choices(tree: PublicTree, player: int) -> Int[np.ndarray, "S 2"]:
 
   (-1, -1) for the empty sequence. The inverse of `decision_sequences`.
   """
-  decisions = list(tree.names.decisions)  # lazy in games with public cards, and so made once
-  numbers = _numbers(tree, decisions)
+  table, numbers = tree.names.decision_table, decision_sequences(tree)
   choices = np.full((sequence_starts(tree.players[player].block_shapes)[-1], 2), -1)
-  for n, decision in enumerate(decisions):
-    if decision.player == player:
-      actions = np.arange(len(decision.legal_actions))
-      choices[numbers[n, actions]] = np.stack([np.full(len(actions), n), actions], 1)
+  chosen = np.arange(numbers.shape[1]) < (table.actions * (table.player == player))[:, None]
+  choices[numbers[chosen]] = np.argwhere(chosen)
   return choices
 
 
@@ -101,7 +93,9 @@ def cell_starts(players: Sequence[Shapes]) -> tuple[Int[np.ndarray, " _blocks"],
 def first_cells(tree: PublicTree) -> list[int]:
   """The cell of type 0 in each of the D decisions; the other types follow it."""
   starts = cell_starts([player.block_shapes for player in tree.players])
-  return [int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.names.decisions]
+  table, types = tree.names.decision_table, np.array([player.types for player in tree.players])
+  first = [int(starts[i][block]) for i, block in zip(table.player.tolist(), table.block.tolist(), strict=True)]
+  return (np.array(first, int) + table.row * types[table.player]).tolist()
 
 
 def slot_starts(forest: PlayerTree) -> Int[np.ndarray, " _blocks"]:

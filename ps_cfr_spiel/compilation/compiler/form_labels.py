@@ -14,10 +14,12 @@ from ps_cfr_spiel.compilation.histories import NO_GUARANTEE
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
+  DecisionTable,
   Labels,
   LazySequence,
   Origin,
   PublicState,
+  StateTable,
   deal_weights,
   information_state_string,
 )
@@ -213,6 +215,30 @@ class FormLabels(Labels):
   def _lines(self) -> PublicStateIndex:
     assert isinstance(self.source, FormOrigin)
     return self.source.lines
+
+  @functools.cached_property
+  def state_table(self) -> StateTable:
+    lines, betting = self._lines, self._lines.betting
+    line, runout = lines.places(np.arange(len(betting)))
+    above, action, decision = betting.parent[line], betting.action[line], np.full(len(line), -1)
+    for street in range(1, len(lines.boards)):
+      came = (betting.street[line] == street) & (betting.street[above] < street) & (above >= 0)
+      single = lines.came[street] - lines.came[street - 1] == 1  # several cards are no single action
+      action[came] = lines.runouts[street][runout[came], -1] if single else -1
+    decision[self.decision_table.public_state] = np.arange(len(self.decisions))
+    return StateTable(lines.parents, action, betting.player[line], decision)
+
+  @functools.cached_property
+  def decision_table(self) -> DecisionTable:
+    lines, betting = self._lines, self._lines.betting
+    acting = np.concatenate([np.flatnonzero(betting.player == i) for i in (0, 1)])
+    line, runout = lines.places(acting)
+    legal = np.full((len(betting), betting.moves[acting].max(initial=1)), -1)
+    for k in acting.tolist():
+      legal[k, : betting.moves[k]] = betting.legal_actions(k)
+    block, row = np.concatenate(self.places).reshape(-1, 2).T
+    states = lines.starts[line] + runout
+    return DecisionTable(betting.player[line], states, block, row, betting.moves[line], legal[line])
 
   @functools.cached_property
   def children(self) -> Sequence[list[int]]:

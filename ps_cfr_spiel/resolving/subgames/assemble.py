@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates, SubgameNodes
@@ -30,7 +30,7 @@ class PlayerCut(NamedTuple):
   """One player's part of a cut: n decisions, E ends, F infostates at the frontier."""
 
   decisions: Int[np.ndarray, " n"]
-  actions: list[Int[np.ndarray, " _A"]]  # the numbers of the kept actions of each decision
+  actions: Bool[np.ndarray, "n A"]  # the actions of each decision that are kept
   parents: Int[np.ndarray, "n 2"]  # for `make_forest`
   ends: Int[np.ndarray, "E 2"]  # the last choice before each leaf, likewise
   end_roots: Int[np.ndarray, " E"]
@@ -57,7 +57,7 @@ def assemble(
   kept = ends[order]
 
   # The own shape, and the shape of `pad_to`.
-  sizes = [np.array([len(a) for a in cut.actions], int) for cut in cuts]
+  sizes = [cut.actions.sum(1) for cut in cuts]
   rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(cuts, sizes, strict=True)]
   needed = Shape(
     (rows[0], rows[1]),
@@ -102,14 +102,15 @@ def assemble(
 
 def _sources(labels: Labels, cut: PlayerCut, places: Int[np.ndarray, "n 2"], forest: PlayerTree) -> Sources:
   """`Subgame.rows` of one player."""
-  sources = []
+  sources, table = [], labels.decision_table
   for k, (actions, _, _) in enumerate(forest.block_shapes):
     # The cut's decisions that form the block, in the order of its rows.
     members = np.flatnonzero(places[:, 0] == k)
     members = members[np.argsort(places[members, 1])]
-    decisions = [labels.decisions[d] for d in cut.decisions[members]]
-    source = np.array([(d.block, d.row) for d in decisions], int).reshape(-1, 2)
-    sources.append((source, np.array([cut.actions[r] for r in members], int).reshape(-1, actions).T))
+    decisions = cut.decisions[members]
+    source = np.stack([table.block[decisions], table.row[decisions]], 1)
+    numbers = np.nonzero(cut.actions[members])[1]  # of the kept actions, row by row
+    sources.append((source, numbers.reshape(-1, actions).T))
   return sources
 
 

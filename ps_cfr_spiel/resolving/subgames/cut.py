@@ -97,8 +97,7 @@ class Subgames:
       group[list(states)] = number
     n, root = self.nodes, self._root_of(begins, stops, actions)
     scope = Scope(root, np.where(root >= 0, group[n.public[root]], -1), (root >= 0) & stops[n.public])
-    legal = [d.legal_actions for d in self.labels.decisions]
-    kept = np.array([sum(actions is None or a in actions for a in row) for row in legal], int)
+    kept = self._kept_actions(np.arange(len(self.labels.decisions)), actions).sum(1)
     return least_shape(n, scope, kept, self._depths, self._sequences)
 
   def reached(
@@ -161,10 +160,17 @@ class Subgames:
     n, kept = self.nodes, np.ones(len(layer), bool)
     for player in (0, 1):
       moved = np.flatnonzero(n.player[above] == player)
-      kept[moved] = [
-        self.labels.decisions[d].legal_actions[a] in actions for d, a in n.last[player][layer[moved]].tolist()
-      ]
+      decision, action = n.last[player][layer[moved]].T
+      kept[moved] = self._kept_actions(decision, actions)[np.arange(len(moved)), action]
     return kept
+
+  def _kept_actions(
+    self, decisions: Int[np.ndarray, " n"], actions: Collection[int] | None
+  ) -> Bool[np.ndarray, "n A"]:
+    """Whether each action of some decisions is kept; False behind the last."""
+    table = self.labels.decision_table
+    kept = np.arange(table.legal.shape[1]) < table.actions[decisions, None]
+    return kept if actions is None else kept & np.isin(table.legal[decisions], list(actions))
 
   def _player_cut(
     self,
@@ -181,23 +187,20 @@ class Subgames:
     decisions, first = np.unique(n.decision[acting], return_index=True)
     example = acting[first]
     # Columns: the kept actions, by their numbers in the whole game.
-    legal = [self.labels.decisions[d].legal_actions for d in decisions]
-    kept = [np.array([k for k, a in enumerate(row) if actions is None or a in actions], int) for row in legal]
-    for d, numbers, row in zip(decisions, kept, legal, strict=True):
-      if not len(numbers):
-        raise ValueError(
-          f"actions: none of {sorted(actions or ())} is legal in public state "
-          f"{self.labels.decisions[d].public_state} of {self.labels.game}; keep at least one of {list(row)}."
-        )
+    kept = self._kept_actions(decisions, actions)
+    if len(empty := decisions[~kept.any(1)]):
+      d = self.labels.decisions[empty[0]]
+      raise ValueError(
+        f"actions: none of {sorted(actions or ())} is legal in public state {d.public_state} of "
+        f"{self.labels.game}; keep at least one of {list(d.legal_actions)}."
+      )
     # The infostates at the roots and at the frontier.
     roots = self._infostates_at(player, np.flatnonzero(begins))
     frontier = self._infostates_at(player, np.flatnonzero(at_frontier))
     # From numbers of decisions and actions in the whole game to those in the subgame; -1 is outside.
     row_of = np.full(len(self.labels.decisions) + 1, -1)
     row_of[decisions] = np.arange(len(decisions))
-    position = np.zeros((len(decisions) + 1, self._sequences.shape[1]), int)
-    for row, numbers in enumerate(kept):
-      position[row, numbers] = np.arange(len(numbers))
+    position = np.pad(np.cumsum(kept, 1) - 1, ((0, 1), (0, 0)))
 
     def choices(nodes: Int[np.ndarray, " m"]) -> tuple[Int[np.ndarray, "m 2"], Int[np.ndarray, " m"]]:
       """The last choice before some nodes in this subgame, for `make_forest`, and their roots."""

@@ -158,25 +158,23 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   """The nodes of a tree whose nodes are the public states, then the leaves."""
   # Nodes 0..count - 1 are the public states; node count + l is the leaf l, below the later of the two public
   # states with the players' last choices before it.
-  states, count = labels.public_states, len(labels.public_states)
-  acts = [state.decisions[0] if state.decisions else -1 for state in states]
+  states, rows, count = labels.state_table, labels.decision_table, len(labels.public_states)
   last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
-  above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
-  parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
-  player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
-  # Parents come first: one pass down gives depths, another the last choices.
-  depth = np.zeros(len(parent), int)
-  for node in range(1, len(parent)):
-    depth[node] = depth[parent[node]] + 1
+  public = np.append(rows.public_state, 0)  # 0 for a player who has not chosen: the other's is later
+  above = np.maximum(*(public[choice[:, 0]] for choice in last_of_leaf))
+  parent = np.concatenate([states.parent, above])
+  player = np.concatenate([states.player, np.full(len(above), TERMINAL)])
+  depth, node = np.zeros(len(parent), int), parent
+  while (node >= 0).any():
+    depth, node = depth + (node >= 0), np.where(node >= 0, parent[node], -1)
   last = [np.full((len(parent), 2), -1) for _ in (0, 1)]
-  for node in range(1, count):
-    before = parent[node]
+  for layer in layers(depth[:count])[1:]:  # parents first
+    before = parent[layer]
+    chosen, mover = states.decision[before], player[before]
+    legal = rows.legal[chosen] == states.action[layer, None]
+    choice = np.stack([chosen, np.where(legal.any(1), legal.argmax(1), -1)], 1)
     for i in (0, 1):
-      last[i][node] = last[i][before]
-    if player[before] >= 0:
-      legal = labels.decisions[acts[before]].legal_actions
-      action = states[node].action
-      last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
+      last[i][layer] = np.where((mover == i)[:, None], choice, last[i][before])
   # A public state lacks moves that end the game, so the leaves' last choices come from the forests.
   for i in (0, 1):
     last[i][count:] = last_of_leaf[i]
@@ -186,7 +184,7 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
     layers=layers(depth),
     public=np.minimum(number, count),
     player=player,
-    decision=np.array(acts + [-1] * (len(parent) - count), int),
+    decision=np.append(states.decision, np.full(len(above), -1)),
     knowledge=(number, number),
     last=(last[0], last[1]),
     ends=number[count:],
