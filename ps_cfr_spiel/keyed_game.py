@@ -5,7 +5,7 @@ from `KeyedGame`; a faster form of the states that a player holds possible deriv
 """
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -100,12 +100,15 @@ class KeyedGame(abc.ABC):
       )
     return cells, actions
 
-  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
+  def hands_at(
+    self, state: pyspiel.State, last: Sequence[int] | None = None
+  ) -> tuple[np.ndarray, np.ndarray] | None:
     """The cells of all hands of two cards of the player to move; None where keys do not say which they are.
 
     Returns:
       int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`; others have no
-      cells.
+      cells. With `last`, chance's actions, the cells are int[A, n, H], on the boards that end with each of
+      them in place of the last public card.
     """
     return None
 

@@ -71,12 +71,16 @@ class ClusteredGame(KeyedGame):
 
     return functools.lru_cache(maxsize=BOARDS)(buckets_on)
 
-  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
+  def hands_at(
+    self, state: pyspiel.State, last: Sequence[int] | None = None
+  ) -> tuple[np.ndarray, np.ndarray] | None:
     deal = self.dealt.deal
     if deal.hole != cards.HAND_SIZE:
       return None
-    board = deal.dealt(state)[2 * deal.hole :]
-    return self.locate_hands(self.dealt.betting.line_of(state), board), deal.whole
+    line, board = self.dealt.betting.line_of(state), deal.dealt(state)[2 * deal.hole :]
+    if last is None:
+      return self.locate_hands(line, board), deal.whole
+    return np.stack([self.locate_hands(line, [*board[:-1], card]) for card in last], 1), deal.whole
 
   def arrays(self) -> dict[str, np.ndarray]:
     return self.abstraction.to_arrays()

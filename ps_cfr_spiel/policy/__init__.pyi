@@ -40,4 +40,5 @@ from .wrapped import Transformation as Transformation
 from .wrapped import Wrapped as Wrapped
 from .wrapped import WrappedPolicy as WrappedPolicy
 from .wrapped import answers_at_once as answers_at_once
+from .wrapped import for_boards as for_boards
 from .wrapped import for_hands as for_hands

@@ -105,23 +105,14 @@ class WrappedPolicy(openspiel_policy.Policy):
     return self._for_hands(state, self._ask_for_hands, (), KEPT)
 
   def for_boards_at(self, state: pyspiel.State, places: Sequence[int]) -> dict[int, np.ndarray]:
-    """The answers for all hands on n boards, float64[n, 1326] for each action.
-
-    They differ in the last public card, which is one of `places`, chance's actions, on each.
-    """
+    """See `for_boards`."""
     came = len(public_cards(state))
 
     def ask(at: pyspiel.State, player: int) -> Answer:
-      if len(board := public_cards(at)) < came:  # it is the same on all
+      if len(public_cards(at)) < came:  # it is the same on all
         return self._ask_for_hands(at, player)
 
-      def compute() -> Answer:
-        answers = [for_hands(self.policy, dealt_again(at, [*board[:-1], place])) for place in places]
-        none = np.zeros(len(cards.ALL_HANDS))
-        actions = sorted({action for answer in answers for action in answer})
-        return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
-
-      return self._on_boards.once((player, *places, _public(at)), compute)
+      return self._on_boards.once((player, *places, _public(at)), lambda: for_boards(self.policy, at, places))
 
     answer = self._for_hands(state, ask, (came, *places), KEPT_BOARDS)
     shape = len(places), len(cards.ALL_HANDS)
@@ -169,6 +160,23 @@ def for_hands(
       if chance:
         by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
   return by_action
+
+
+def for_boards(
+  policy: OpenSpielPolicy, state: pyspiel.State, places: Sequence[int]
+) -> Mapping[int, np.ndarray]:
+  """For each action float64[n, 1326]: the answers for all hands on n boards; see `for_hands`.
+
+  They differ in the last public card, which is one of `places`, chance's actions, on each. A policy whose own
+  class has a method `for_boards_at` answers at once, unless that returns None.
+  """
+  at_once = declared(policy, "for_boards_at")
+  if at_once is not None and (answer := at_once(state, places)) is not None:
+    return answer
+  board = public_cards(state)[:-1]
+  answers = [for_hands(policy, dealt_again(state, [*board, place])) for place in places]
+  none, actions = np.zeros(len(cards.ALL_HANDS)), sorted({a for answer in answers for a in answer})
+  return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
 
 
 def answers_at_once(policy: OpenSpielPolicy) -> bool:

@@ -4,7 +4,16 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, NamedTuple, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
+from typing import (
+  ClassVar,
+  Generic,
+  NamedTuple,
+  Protocol,
+  SupportsIndex,
+  TypeVar,
+  overload,
+  runtime_checkable,
+)
 
 import numpy as np
 import pyspiel
@@ -197,7 +206,9 @@ class Labels:
     rows = [(d.player, d.public_state, d.block, d.row, len(d.legal_actions)) for d in self.decisions]
     columns = np.array(rows, int).reshape(-1, 5).T
     legal = np.full((len(rows), columns[4].max(initial=1)), -1)
-    legal[np.arange(legal.shape[1]) < columns[4][:, None]] = [a for d in self.decisions for a in d.legal_actions]
+    legal[np.arange(legal.shape[1]) < columns[4][:, None]] = [
+      a for d in self.decisions for a in d.legal_actions
+    ]
     return DecisionTable(*columns, legal)
 
   @property

@@ -94,7 +94,9 @@ def first_cells(tree: PublicTree) -> list[int]:
   """The cell of type 0 in each of the D decisions; the other types follow it."""
   starts = cell_starts([player.block_shapes for player in tree.players])
   table, types = tree.names.decision_table, np.array([player.types for player in tree.players])
-  first = [int(starts[i][block]) for i, block in zip(table.player.tolist(), table.block.tolist(), strict=True)]
+  first = [
+    int(starts[i][block]) for i, block in zip(table.player.tolist(), table.block.tolist(), strict=True)
+  ]
   return (np.array(first, int) + table.row * types[table.player]).tolist()
 
 

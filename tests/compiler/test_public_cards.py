@@ -26,7 +26,7 @@ from ps_cfr_spiel.compilation.compiler import PublicStateIndex, TreeUse, check_m
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.policy.reach import reaches
 from ps_cfr_spiel.solvers import sampling
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, deal_weights, evaluate, sequence_reach
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, action_values, deal_weights, evaluate, sequence_reach
 
 GAMES = {
   "turn": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)",
@@ -301,6 +301,16 @@ def test_labels_are_the_games(game_string):
   assert labels.histories == 1 + sum(labels.source.count(s) for s in range(len(states)))
   with pytest.raises(ValueError, match="has no information state"):
     labels.find(0, "p0 6d6c | nowhere")
+
+
+@pytest.mark.parametrize("game_string", GAMES.values(), ids=GAMES)
+def test_all_labels_at_once_are_those_one_by_one(game_string):
+  """Labels of a form compute the arrays from its lines of betting."""
+  labels = build_tree(pyspiel.load_game(game_string)).names
+  for table in ("state_table", "decision_table"):
+    at_once, one_by_one = vars(type(labels))[table].func(labels), vars(Labels)[table].func(labels)
+    for column, expected in zip(at_once, one_by_one, strict=True):
+      np.testing.assert_array_equal(column, expected)
 
 
 def test_a_hand_with_a_card_of_the_board_is_not_here():

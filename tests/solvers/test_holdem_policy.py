@@ -19,7 +19,8 @@ from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretra
 from ps_cfr_spiel.learning.boards import board_features, flop_leaves, street_leaves
 from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
-from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_hands
+from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_boards, for_hands
+from ps_cfr_spiel.policy.hand_states import dealt_again
 from ps_cfr_spiel.solvers.agents import holdem_policy
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 
@@ -467,6 +468,13 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
     state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
     h = int(cards.set_numbers(np.array(cards.parse_cards(hand))))
     assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
+  turn, places = play(game, *moves, "Check", "Check", "5c"), [0, 9]
+  at_once = for_boards(blueprint, turn, places)
+  for k, place in enumerate(places):
+    alone = for_hands(
+      blueprint, dealt_again(turn, [*map(game.deck.index, cards.parse_cards("2d4c5d")), place])
+    )
+    assert {a: odds[k].tolist() for a, odds in at_once.items()} == {a: x.tolist() for a, x in alone.items()}
   agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", iterations=2).bot(0, 0)
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
 

@@ -1,7 +1,7 @@
 """Strategies in tables by key, as OpenSpiel policies: a key is the part of an infostate that it knows."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,11 +58,21 @@ class KeyedPolicy(openspiel_policy.Policy):
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray] | None:
     """See `policy.for_hands`; None where the keys do not say which cards they hold."""
-    if (hands := self.form.hands_at(state)) is None:
+    return self._of_cells(state, self.form.hands_at(state))
+
+  def for_boards_at(self, state: pyspiel.State, places: Sequence[int]) -> dict[int, np.ndarray] | None:
+    """See `policy.for_boards`; None as of `for_hands_at`."""
+    return self._of_cells(state, self.form.hands_at(state, places))
+
+  def _of_cells(
+    self, state: pyspiel.State, hands: tuple[np.ndarray, np.ndarray] | None
+  ) -> dict[int, np.ndarray] | None:
+    """For each action the chances of all hands, from the cells of some, [A, ..., H]."""
+    if hands is None:
       return None
     cells, held = hands
-    chances = np.full((len(cells), len(cards.ALL_HANDS)), 1 / len(cells))
-    chances[:, held] = self.shares(cells)
+    chances = np.full((*cells.shape[:-1], len(cards.ALL_HANDS)), 1 / len(cells))
+    chances[..., held] = self.shares(cells)
     return dict(zip(state.legal_actions(), chances, strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:

@@ -145,8 +145,8 @@ class Search:
           rows[self._nearest(line, action, state)] += chances
         total = rows.sum(0)
         rows = np.where(total > 0, rows / np.where(total > 0, total, 1), 1 / len(children))
-        for runout, row in enumerate(rows.swapaxes(0, 1)):
-          self._row_at(int(self.lines.starts[line]) + runout)[:] = row[:, hands]
+        block, at = self._rows(line)
+        block[:, at] = rows[:, :, hands]
       for child in children:
         action = int(lines.action[child])
         if action > betting.CALL:
@@ -169,7 +169,7 @@ class Search:
     if before.subgames is self.subgames and not (came or start):
       self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
       return self
-    lines, theirs, deck = self.betting, before.betting, self.game.deck
+    lines, theirs = self.betting, before.betting
     pairs = {0: theirs.children(start)[0] if came else start}
     for line in range(len(lines)):
       other, children = pairs.pop(line, None), lines.children(line)
@@ -178,19 +178,28 @@ class Search:
       below = theirs.children(other)
       if (player := int(lines.player[line])) >= 0:
         nearest = [_nearest_line(before, child, self, children) for child in below]
-        for runout, places in enumerate(self.lines.runouts[lines.street[line]].tolist()):
-          there = before._row_at(before.place(other, (*came, *(deck[place] for place in places))))
-          rows = np.zeros((len(children), NUM_HANDS))
-          for k, chances in zip(nearest, there, strict=True):
-            rows[k, before.hands(player)] += chances
-          rows = rows[:, self.hands(player)]
-          played = self._row_at(int(self.lines.starts[line]) + runout)
-          played[:] = np.where(rows.sum(0) > 0, rows, played)
+        played, at = self._rows(line)
+        given, after = before._rows(other)
+        there = given[:, after[self._runouts_in(before, line, other, came)]]
+        rows = np.zeros((len(children), len(at), NUM_HANDS))
+        for k, chances in zip(nearest, there, strict=True):
+          rows[k][:, before.hands(player)] += chances
+        rows = rows[:, :, self.hands(player)]
+        played[:, at] = np.where(rows.sum(0) > 0, rows, played[:, at])
       bet_there = any(theirs.action[child] > betting.CALL for child in below)
       for child in children:
         if bet_there or lines.action[child] <= betting.CALL:
           pairs[child] = below[_nearest_line(self, child, before, below)]
     return self
+
+  def _runouts_in(self, before: "Search", line: int, other: int, came: cards.Board) -> np.ndarray:
+    """int[n]: the number of each runout of a line, after the cards that `came`, at one of a search before."""
+    own, theirs = (
+      search.lines.runouts[search.betting.street[at]] for search, at in ((self, line), (before, other))
+    )
+    number = {tuple(cards): k for k, cards in enumerate(theirs.tolist())}
+    first = tuple(map(self.game.deck.index, came))
+    return np.array([number[*first, *cards] for cards in own.tolist()])
 
   def _nearest(self, line: int, action: int, state: State) -> int:
     """The number among the moves at a line of that nearest to an action at a state of `holdem`."""
@@ -228,13 +237,14 @@ class Search:
 
   def row(self, line: int) -> np.ndarray:
     """float64[A, H]: the strategy of the player to act, on the first street of the search."""
-    return self._row_at(self.place(line))
+    block, (at, *_) = self._rows(line)
+    return block[:, at]
 
-  def _row_at(self, place: int) -> np.ndarray:
-    """float64[A, H]: the same at a public state; a view of the tables."""
-    labels = self.tree.names
-    decision = labels.decisions[labels.public_states[place].decisions[0]]
-    return self.tables[decision.player][decision.block][:, decision.row]
+  def _rows(self, line: int) -> tuple[np.ndarray, np.ndarray]:
+    """A block of the tables, and int[n]: the rows of a line in it, runout by runout."""
+    labels, starts = self.tree.names, self.lines.starts
+    table, numbers = labels.decision_table, labels.state_table.decision[starts[line] : starts[line + 1]]
+    return self.tables[self.betting.player[line]][table.block[numbers[0]]], table.row[numbers]
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
     """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
