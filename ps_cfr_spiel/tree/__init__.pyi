@@ -34,7 +34,6 @@ from .labels import TERMINAL as TERMINAL
 from .labels import Decision as Decision
 from .labels import DecisionTable as DecisionTable
 from .labels import Labels as Labels
-from .labels import LazySequence as LazySequence
 from .labels import Origin as Origin
 from .labels import PublicState as PublicState
 from .labels import StateTable as StateTable

@@ -4,16 +4,7 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import (
-  ClassVar,
-  Generic,
-  NamedTuple,
-  Protocol,
-  SupportsIndex,
-  TypeVar,
-  overload,
-  runtime_checkable,
-)
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyspiel
@@ -33,28 +24,6 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 HIDDEN = "..."  # the name of a hidden move
 BELOW = "..."  # at the end of a line: include all states below it
-Item = TypeVar("Item")
-
-
-class LazySequence(Sequence[Item], Generic[Item]):
-  """A sequence that makes its items on access: games with public cards have millions of names."""
-
-  def __init__(self, length: int, make: Callable[[int], Item]):
-    """`make` gives the item of each number below `length`."""
-    self._length, self._make = length, make
-
-  def __len__(self) -> int:
-    return self._length
-
-  @overload
-  def __getitem__(self, index: SupportsIndex) -> Item: ...
-
-  @overload
-  def __getitem__(self, index: slice) -> list[Item]: ...
-
-  def __getitem__(self, index: SupportsIndex | slice) -> Item | list[Item]:
-    numbers = range(self._length)[index]
-    return self._make(numbers) if isinstance(numbers, int) else [self._make(n) for n in numbers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +178,8 @@ class Labels:
     legal[np.arange(legal.shape[1]) < columns[4][:, None]] = [
       a for d in self.decisions for a in d.legal_actions
     ]
-    return DecisionTable(*columns, legal)
+    player, public_state, block, row, actions = columns
+    return DecisionTable(player, public_state, block, row, actions, legal)
 
   @property
   def types(self) -> tuple[tuple[str, ...], ...]:

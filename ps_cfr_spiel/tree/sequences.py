@@ -77,7 +77,7 @@ def sequence_choices(tree: PublicTree, player: int) -> Int[np.ndarray, "S 2"]:
   table, numbers = tree.names.decision_table, decision_sequences(tree)
   choices = np.full((sequence_starts(tree.players[player].block_shapes)[-1], 2), -1)
   chosen = np.arange(numbers.shape[1]) < (table.actions * (table.player == player))[:, None]
-  choices[numbers[chosen]] = np.argwhere(chosen)
+  choices[numbers[chosen]] = np.stack(np.nonzero(chosen), 1)
   return choices
 
 

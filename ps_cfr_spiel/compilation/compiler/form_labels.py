@@ -10,13 +10,12 @@ import pyspiel
 
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
-from ps_cfr_spiel.compilation.histories import NO_GUARANTEE
+from ps_cfr_spiel.compilation.histories import NO_GUARANTEE, LazySequence
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
   DecisionTable,
   Labels,
-  LazySequence,
   Origin,
   PublicState,
   StateTable,

@@ -8,8 +8,14 @@ from typing import TypeVar
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compilation.histories import NO_GUARANTEE, Histories, PublicPartition, past_remark
-from ps_cfr_spiel.tree import Decision, Labels, LazySequence, PublicState, zero_sum_way
+from ps_cfr_spiel.compilation.histories import (
+  NO_GUARANTEE,
+  Histories,
+  LazySequence,
+  PublicPartition,
+  past_remark,
+)
+from ps_cfr_spiel.tree import Decision, Labels, PublicState, zero_sum_way
 
 FEW_LABELS = 200_000  # rows, or public states, that are held as objects
 Label = TypeVar("Label")

@@ -24,6 +24,7 @@ from .history_checks import actions_fault as actions_fault
 from .history_checks import names_fault as names_fault
 from .history_checks import recall_fault as recall_fault
 from .history_checks import timing_fault as timing_fault
+from .lazy_sequence import LazySequence as LazySequence
 from .limits import Limits as Limits
 from .limits import readable_seconds as readable_seconds
 from .numbering import first_members as first_members

@@ -7,8 +7,9 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from ps_cfr_spiel.compilation.histories.lazy_sequence import LazySequence
 from ps_cfr_spiel.compilation.histories.numbering import first_members
-from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, LazySequence, Origin
+from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, Origin
 
 Names: TypeAlias = list[str] | LazySequence[str]
 

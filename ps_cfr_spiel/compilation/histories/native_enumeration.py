@@ -30,11 +30,11 @@ from ps_cfr_spiel.backend.device import cache_folder, trim_heap
 from ps_cfr_spiel.backend.native import FOLDER
 from ps_cfr_spiel.compilation.histories import player_information
 from ps_cfr_spiel.compilation.histories.histories import Histories, path_to
+from ps_cfr_spiel.compilation.histories.lazy_sequence import LazySequence
 from ps_cfr_spiel.compilation.histories.limits import EnumerationProgress, FaultAtError, Limits, Watch
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.storage import make_folder
-from ps_cfr_spiel.tree import LazySequence
 
 SOURCE = FOLDER / "histories.cc"
 WHEEL = Path(str(pyspiel.__file__))  # its library

@@ -16,9 +16,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compilation.histories.histories import Histories, Names
+from ps_cfr_spiel.compilation.histories.lazy_sequence import LazySequence
 from ps_cfr_spiel.loading import SIMULTANEOUS, sequential
 from ps_cfr_spiel.memory import check_needs
-from ps_cfr_spiel.tree import LazySequence
 
 NONE = -1  # no own action, nothing seen before
 
