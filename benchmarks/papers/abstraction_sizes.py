@@ -47,6 +47,7 @@ PAPER = {  # sets at NashConv 0.05, in % of all infostates
   "B100H900": {"GP6": 2.0, "GS6": 2.4, "P224": 0.9},
 }
 PEERS = ("FPIRA", "FP", "DO")
+BESIDE = ("DO", "FPIRA")  # in Fig. 13
 CONVERGENCE_ALONE = ("B50H50", "B100H0", "B500H500", "B1000H0")  # settings in Figs. 5 and 6 alone
 MARKS = (1, 0.5, 0.2, 0.1, 0.05, 0.01)  # NashConv at which sets and seconds are told
 
@@ -245,23 +246,33 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
     marks = paper if name == "sets" else None
     picture = abstraction_sizes(panels, label, marks=marks, level=target, columns=3)
     picture.savefig(f"{prefix}_{name}.png")
-  if curves := by_size(results, target):
-    panels = {"parametric poker: P111, P222, P224": curves}
-    abstraction_sizes(panels, "infostates of the game", QUANTITIES["sets"][0]).savefig(f"{prefix}_games.png")
+  if any(panels := by_size(results, target)):
+    picture = abstraction_sizes(panels, "infostates of the game", "sets of CFR+IRA, %")
+    picture.savefig(f"{prefix}_games.png")
   print(f"Drawn in {prefix}_*.png")
 
 
-def by_size(results: list[dict[str, Any]], target: float) -> dict[str, list[list[tuple[float, float]]]]:
-  """For each method a curve over the games of parametric poker (Fig. 13): infostates, and sets in percent.
+def by_size(results: list[dict[str, Any]], target: float) -> dict[str, dict[str, list[list[tuple]]]]:
+  """Fig. 13, over the games of parametric poker: the sets of CFR+IRA in percent of other numbers of sets.
 
-  Sets are medians over the runs that came to the target.
+  A panel for each of these numbers: of all infostates, of double oracle, of FPIRA. Sets are medians over the
+  runs that came to the target.
   """
-  curves: dict[str, list[list[tuple[float, float]]]] = {}
+  sets: dict[str, dict[str, float]] = {"all infostates": {}, **{peer: {} for peer in BESIDE}}
   for game, method, runs in groups(sorted(results, key=lambda run: run["infostates"])):
-    shares = [share(run, point.sets) for run in runs if (point := reached(run, target))]
-    if game.startswith("P") and shares and method not in ("CFR+", "FP", *CONVERGENCE_ALONE):
-      curves.setdefault(method, [[]])[0].append((runs[0]["infostates"], float(np.median(shares))))
-  return curves
+    ends = [point.sets for run in runs if (point := reached(run, target))]
+    if game.startswith("P") and ends:
+      sets["all infostates"][game] = runs[0]["infostates"]
+      sets.setdefault(method, {})[game] = float(np.median(ends))
+  sizes = sets["all infostates"]
+  return {
+    f"in % of {other}": {
+      method: [[(sizes[game], 100 * n / sets[other][game]) for game, n in sets[method].items()
+                if game in sets[other]]]
+      for method in PAPER if method in sets and method.startswith("B")
+    }
+    for other in ("all infostates", *BESIDE)
+  }  # fmt: skip
 
 
 def best(run: dict[str, Any]) -> list[Point]:

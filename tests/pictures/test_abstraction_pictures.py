@@ -45,6 +45,11 @@ def test_shares_of_sets_by_the_size_of_the_game():
       module.Point(1, 1.0, 1.0, 1, 1, 1), module.Point(2, nash_conv, 2.0, sets, 1, 1)]}  # fmt: skip
 
   runs = [run("P222", "DO", 1000, 420), run("P111", "DO", 100, 90), run("GS5", "DO", 50, 10)]
-  runs += [run("P111", "B10H90", 100, sets) for sets in (50, 60, 80)]
+  runs += [run("P111", "B10H90", 100, sets) for sets in (40, 45, 80)]
   runs += [run("P222", "B10H90", 1000, 1, nash_conv=0.06), run("P111", "CFR+", 100, 100)]
-  assert module.by_size(runs, 0.05) == {"DO": [[(100, 90.0), (1000, 42.0)]], "B10H90": [[(100, 60.0)]]}
+  runs += [run("P222", "B100H900", 1000, 105), run("P222", "FPIRA", 1000, 300)]
+  assert module.by_size(runs, 0.05) == {
+    "in % of all infostates": {"B10H90": [[(100, 45.0)]], "B100H900": [[(1000, 10.5)]]},
+    "in % of DO": {"B10H90": [[(100, 50.0)]], "B100H900": [[(1000, 25.0)]]},
+    "in % of FPIRA": {"B10H90": [[]], "B100H900": [[(1000, 35.0)]]},
+  }
