@@ -1,15 +1,18 @@
-"""A game that we cannot list in memory: growing searches against OpenSpiel's IS-MCTS and a uniform player.
+"""A game that we cannot list in memory: searches against IS-MCTS, a blueprint and a uniform player.
 
-  python -m benchmarks.engineering.unlisted_match --games 200 --output FILE
+  python -m benchmarks.engineering.unlisted_match --games 2000 --values FILE --output FILE
 
-Liar's dice with two dice of six faces each has 1,296 deals and 24 bids: some 20 billion histories. A search
-opens --expansions public states; at the ends of its tree the player to act takes the last legal action, in
-liar's dice the call. No value is learned. --output keeps the games, a line for every 20, and goes on where
-an earlier call stopped. Seats alternate. A row has the games won and lost, the mean with its 95% interval,
-processor seconds of a search (median, and 95% of all are shorter; later games find many searches made), the
-histories of the largest tree, and the most memory of the process in MB.
+Liar's dice with two dice of six faces each has 1,296 deals and 24 bids: some 20 billion histories. With
+--values, of learned_without_list and its --features, a search looks one decision ahead. Without, it opens
+--expansions public states, and at the ends of its tree the player to act takes the last legal action, in
+liar's dice the call. The blueprint is OpenSpiel's outcome sampling of --samples iterations, and the opponent
+is-mcts has --simulations. --output keeps the games, a line for every 20, and goes on where an earlier call
+stopped. Seats alternate. A row has the games won and lost, the mean with its 95% interval, processor seconds
+of a search (median, and 95% of all are shorter; later games find many searches made) and of the opponent's
+decisions, the histories of the largest tree, and the most memory of the process in MB.
 """
 
+import argparse
 import json
 import resource
 import time
@@ -19,11 +22,13 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from benchmarks.engineering.learned_without_list import FEATURES
 from benchmarks.machine import describe, duration, flags
-from benchmarks.papers.hidden_moves import information_set_search
+from benchmarks.papers.hidden_moves import SIMULATIONS, Blueprint, information_set_search
 from ps_cfr_spiel import matches
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.matches import OnDemandResolving
-from ps_cfr_spiel.values import StateValues
+from ps_cfr_spiel.values import NetworkValues, StateValues
 
 EVERY = 20  # games that are played and kept together
 
@@ -44,42 +49,83 @@ class Search(OnDemandResolving):
     return probabilities
 
 
+class Timed(pyspiel.Bot):
+  """A bot; `seconds` are the processor's."""
+
+  def __init__(self, bot: pyspiel.Bot, seconds: list[float]):
+    super().__init__()
+    self.bot, self.seconds = bot, seconds  #: as given, for more
+
+  def step(self, state):
+    began = time.process_time()
+    action = self.bot.step(state)
+    self.seconds.append(time.process_time() - began)
+    return action
+
+  def restart(self) -> None:
+    self.bot.restart()
+
+  def restart_at(self, state: pyspiel.State) -> None:
+    self.bot.restart_at(state)
+
+
 def row(kept: list[dict[str, Any]]) -> list[str]:
   """Score, mean, seconds of a search, size of the largest tree, memory."""
-  values, seconds = (np.concatenate([games[name] for games in kept]) for name in ("values", "seconds"))
+  values, seconds, asked = (
+    np.concatenate([games[name] for games in kept]) for name in ("values", "seconds", "opponent")
+  )
   mean = f"{values.mean():.3f} ± {1.96 * values.std(ddof=1) / len(values) ** 0.5:.3f}"
-  times = map(duration, np.percentile(seconds, [50, 95])) if len(seconds) else ("-", "-")
+  times = [*map(duration, np.percentile(seconds, [50, 95]))] if len(seconds) else ["-", "-"]
+  times.append(duration(asked.mean()))
   sizes = (f"{max(games[name] for games in kept):,}" for name in ("histories", "megabytes"))
   return [f"{(values > 0).sum()} / {(values < 0).sum()}", mean, *times, *sizes]
+
+
+def searched(game: pyspiel.Game, options: argparse.Namespace) -> Search:
+  """The searches of the flags."""
+  how = {"iterations": options.iterations, "limit": options.limit}
+  if options.values is None:
+    return Search(game, value_function=StateValues(last_action), expansions=options.expansions, **how)
+  values, function = NetworkValues.load(options.values), FEATURES[options.features]
+  values = values if function is None else values.with_features(function)
+  return Search(game, value_function=values, lookahead=1, **how)
 
 
 def main() -> None:
   """Prints a row for each opponent, and while it plays one for every 100 games."""
   options = flags(
-    __doc__, game="liars_dice(numdice=2,dice_sides=6)", games=200, against=["is-mcts", "random"],
-    expansions=4, iterations=200, limit=10**7, seed=0, output=None,
+    __doc__, game="liars_dice(numdice=2,dice_sides=6)", games=200, against=["is-mcts", "blueprint", "random"],
+    values=None, features="last-bid", expansions=4, iterations=100, limit=10**7, samples=5 * 10**6,
+    simulations=SIMULATIONS, seed=0, output=None,
   )  # fmt: skip
+  check_option("--features", options.features, FEATURES)
   print(describe(), flush=True)
   game, output = pyspiel.load_game(options.game), None if options.output is None else Path(options.output)
   known = [json.loads(line) for line in output.open()] if output and output.exists() else []
-  growing = {key: vars(options)[key] for key in ("iterations", "expansions", "limit")}
-  search = Search(game, value_function=StateValues(last_action), **growing)
+  told = ("game", "values", "expansions", "iterations", "samples", "simulations", "seed")
+  settings = {key: vars(options)[key] for key in told}
+  search = searched(game, options)
   print(search.description, flush=True)
   for who in options.against:
-    match = {"game": options.game, "against": who, "seed": options.seed, **growing}
+    match = {"against": who, **settings}
     kept = [games for games in known if match.items() <= games.items()]
+    policy = Blueprint(game, options.samples) if who == "blueprint" else None
     for part in range(len(kept), -(-options.games // EVERY)):
-      seed, before = 4 * (1000 * options.seed + part), len(search.seconds)
-      opponent = (
-        matches.player(who, seed)
-        if who != "is-mcts"
-        else lambda seat, seed=seed: information_set_search(game, seat, seed + seat)
-      )
+      seed, before, spent = 4 * (1000 * options.seed + part), len(search.seconds), []
+
+      def opponent(seat: int, who=who, seed=seed, policy=policy, spent=spent) -> Timed:
+        if who == "is-mcts":
+          bot = information_set_search(game, seat, seed + seat, options.simulations)
+        else:
+          bot = matches.player(who if policy is None else policy, seed)(seat)
+        return Timed(bot, spent)
+
       values = matches.match(game, matches.player(search, seed + 2), opponent, EVERY, seed=seed).values
-      seconds = [round(x, 3) for x in search.seconds[before:]]
+      rounded = {"seconds": search.seconds[before:], "opponent": spent}
       memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-      facts = {"values": values.tolist(), "seconds": seconds}
-      kept.append({**match, **facts, "histories": search.largest_tree, "megabytes": memory})
+      facts = {name: [round(x, 4) for x in times] for name, times in rounded.items()}
+      facts |= {"values": values.tolist(), "histories": search.largest_tree, "megabytes": memory}
+      kept.append({**match, **facts})
       if output:
         with output.open("a") as file:
           file.write(json.dumps(kept[-1]) + "\n")

@@ -57,15 +57,17 @@ class InformationSetSearch(ismcts.ISMCTSBot):
     self.restart()
 
 
-def information_set_search(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+def information_set_search(
+  game: pyspiel.Game, seat: int, seed: int, simulations: int = SIMULATIONS
+) -> pyspiel.Bot:
   """OpenSpiel's IS-MCTS, with hidden states of uniform play."""
   bot = InformationSetSearch(
-    game, mcts.RandomRolloutEvaluator(1, np.random.RandomState(seed)), 2.0, SIMULATIONS,
+    game, mcts.RandomRolloutEvaluator(1, np.random.RandomState(seed)), 2.0, simulations,
     random_state=np.random.RandomState(seed),
   )  # fmt: skip
   random = np.random.default_rng(seed)
   particles = Particles(
-    OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS, seed
+    OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, simulations, seed
   )
 
   def resample(state, player):
