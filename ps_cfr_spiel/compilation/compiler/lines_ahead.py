@@ -66,9 +66,9 @@ class ListedLines(LineRules):
 class LineGame:
   """A card game for two, zero-sum, without public cards: its lines by rules, the deal, and the names."""
 
-  rules: LineRules  #: of the betting
-  deal: Deal  #: of hands alone
-  names: Names  #: by the lines' numbers in the whole betting
+  rules: LineRules  #: the betting
+  deal: Deal  #: hands alone
+  names: Names  #: lines have their numbers in the whole betting
 
   @property
   def pairs(self) -> int:
@@ -93,8 +93,8 @@ class PartOfBetting(Betting):
   """Some lines of a betting, with the way to each; lines may follow that are left out."""
 
   legal: Sequence[tuple[int, ...]] = ()  #: the actions at each line, those that lead out of the part too
-  numbers: Sequence[int] = ()  #: of the lines in the whole betting
-  largest: float = 0.0  #: payoff of the whole, in absolute terms
+  numbers: Sequence[int] = ()  #: the numbers of the lines in the whole betting
+  largest: float = 0.0  #: the largest payoff of the whole, in absolute terms
 
   def __post_init__(self):
     super().__post_init__()
