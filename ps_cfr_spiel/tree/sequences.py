@@ -60,12 +60,13 @@ def decision_sequences(tree: PublicTree) -> Int[np.ndarray, "D A"]:
   A is the most actions of any decision; numbers beyond a decision's own actions are meaningless.
   """
   table = tree.names.decision_table
-  numbers = np.zeros(table.legal.shape, int)
+  count, most = table.legal.shape
+  numbers = np.zeros((count, most), int)
   for player, forest in enumerate(tree.players):
     members = np.flatnonzero(table.player == player)
     if len(members):
       block, row = table.block[members][:, None], table.row[members][:, None]
-      numbers[members] = sequence_numbers(forest.block_shapes, block, row, np.arange(numbers.shape[1]))
+      numbers[members] = sequence_numbers(forest.block_shapes, block, row, np.arange(most))
   return numbers
 
 

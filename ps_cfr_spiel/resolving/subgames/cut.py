@@ -167,7 +167,7 @@ class Subgames:
   def _kept_actions(
     self, decisions: Int[np.ndarray, " n"], actions: Collection[int] | None
   ) -> Bool[np.ndarray, "n A"]:
-    """Whether each action of some decisions is kept; False behind the last."""
+    """The actions of some decisions that are kept; False behind the last."""
     table = self.labels.decision_table
     kept = np.arange(table.legal.shape[1]) < table.actions[decisions, None]
     return kept if actions is None else kept & np.isin(table.legal[decisions], list(actions))

@@ -194,12 +194,12 @@ class Search:
 
   def _runouts_in(self, before: "Search", line: int, other: int, came: cards.Board) -> np.ndarray:
     """int[n]: the number of each runout of a line, after the cards that `came`, at one of a search before."""
-    own, theirs = (
+    runouts, longer = (
       search.lines.runouts[search.betting.street[at]] for search, at in ((self, line), (before, other))
     )
-    number = {tuple(cards): k for k, cards in enumerate(theirs.tolist())}
+    number = {tuple(cards): k for k, cards in enumerate(longer.tolist())}
     first = tuple(map(self.game.deck.index, came))
-    return np.array([number[*first, *cards] for cards in own.tolist()])
+    return np.array([number[*first, *cards] for cards in runouts.tolist()])
 
   def _nearest(self, line: int, action: int, state: State) -> int:
     """The number among the moves at a line of that nearest to an action at a state of `holdem`."""
