@@ -149,7 +149,7 @@ def carry_over_where(begins: Bool[Array, "..."], sums: Sum, scale: Float[Array, 
   return Sum(jnp.where(begins, total * scale, average), jnp.where(begins, -lost * scale, compensation))
 
 
-def _power(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+def _power(t: Int[Array, "..."]) -> Int[Array, "..."]:
   """The greatest power of two that is not above t, which is at least 1."""
   if namespace(t) is np:
     return np.left_shift(1, np.frexp(t)[1] - 1, dtype=t.dtype)

@@ -147,7 +147,7 @@ def placed(tree: PublicTree, sets: Abstraction, dtype: str, in_place: bool) -> t
 
 
 class Method(NamedTuple):
-  """How a run iterates; the arguments of `loop.run` that stay the same in all its calls."""
+  """The arguments of `loop.run` that are the same in all calls of a run."""
 
   averaging_delay: int
   rule: Rule
