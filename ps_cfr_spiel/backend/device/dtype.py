@@ -78,11 +78,19 @@ def to_device(tree: Arrays, dtype: str) -> Arrays:
 
 
 def in_dtype(tree: Arrays, dtype: str) -> Arrays:
-  """A pytree of host arrays, floats as `dtype`: small ones go to the device sooner with a jitted call."""
+  """A pytree of host arrays, floats as `dtype`: small ones go to the device sooner with a jitted call.
 
-  def convert(x):
-    x = np.asarray(x)
-    return x.astype(dtype) if np.issubdtype(x.dtype, np.floating) else x
+  An array that is there twice is converted once.
+  """
+  converted: dict[int, np.ndarray] = {}
+
+  def convert(given):
+    x = np.asarray(given)
+    if not np.issubdtype(x.dtype, np.floating):
+      return x
+    if id(given) not in converted:
+      converted[id(given)] = x.astype(dtype)
+    return converted[id(given)]
 
   return jax.tree.map(convert, tree)
 

@@ -29,7 +29,7 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t INTERFACE = 2;
+constexpr int64_t INTERFACE = 3;
 
 constexpr char NO_MEMORY[] = "the system has too little memory left for this call";
 

@@ -42,7 +42,7 @@ struct Seat {
   View<T> view(const Unit& unit) const {
     View<T> v = streets[unit.street];
     const int64_t b = unit.board, G = v.opponents, H = v.hands;
-    return {G, H, v.cards, v.weight + b * G, v.scale + b * H, v.opponent_hand + b * 3 * G, v.opponent_card + b * 3 * G,
+    return {G, H, v.cards, v.weight + b * G, v.scale + b * H, v.opponent_hand + b * 6 * G, v.opponent_card + b * 6 * G,
             v.hand + b * 6 * H, v.card + b * 6 * H, v.weaker + b * 6 * H, v.not_stronger + b * 6 * H, v.same + b * 6 * H};
   }
 };

@@ -280,7 +280,8 @@ class CardDeal(Deal):
     boards = np.concatenate([np.tile(np.array(self.board, int), (len(runouts), 1)), runouts], 1)
     hands, number = np.unique(np.concatenate([first, second]), return_inverse=True)
     ranked, of_first = self._ranked(boards, hands)[place.ravel()], len(first)
-    return ranked[:, number[:of_first]], ranked[:, number[of_first:]]
+    of_first_hands = ranked[:, number[:of_first]]
+    return of_first_hands, of_first_hands if np.array_equal(first, second) else ranked[:, number[of_first:]]
 
   def histories(self, lines: Sequence[int]) -> int:
     """See `Deal`."""

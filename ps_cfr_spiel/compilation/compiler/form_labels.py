@@ -198,14 +198,15 @@ class FormLabels(Labels):
     first = np.zeros(len(sizes), int)
     first[acting] = rows[:-1]
     public_state = functools.partial(_public_state, lines, first)
-    decision = functools.partial(_decision, lines, acting, rows, np.concatenate(places))
+    of_both = np.concatenate(places, dtype=np.int32, casting="same_kind")
+    decision = functools.partial(_decision, lines, acting, rows, of_both)
     return cls(
       game=str(game),
       start=game.new_initial_state,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
       decisions=LazySequence(int(rows[-1]), decision),
       source=FormOrigin(lines),
-      places=tuple(places),
+      places=tuple(np.split(of_both, [len(places[0])])),
       infostate=form.named or information_state_string,
       remarks={**remarks, **(form.remarks or {})},
     )

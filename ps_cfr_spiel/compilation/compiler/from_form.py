@@ -99,7 +99,7 @@ def _boards(
   rows = []
   for player, (forest, place) in enumerate(zip(forests, places, strict=True)):
     line, runout = lines.places(np.flatnonzero(lines.betting.player == player))
-    boards_of_rows = tuple(np.zeros(count, int) for _, count, _ in forest.block_shapes)
+    boards_of_rows = tuple(np.zeros(count, np.int32) for _, count, _ in forest.block_shapes)
     for block, board in enumerate(boards_of_rows):
       inside = place[:, 0] == block
       board[place[inside, 1]] = (starts[lines.betting.street[line]] + runout)[inside]

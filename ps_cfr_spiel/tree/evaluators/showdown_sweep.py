@@ -145,6 +145,21 @@ class NativeLeaves(TwoParts):
     given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.hands
     return call("Showdowns", dtype, given, values, "expand_dims")
 
+  def shared(self) -> "NativeLeaves":
+    """The same on the host with each table once: those that both players have alike, and opponents' hands."""
+    first, second = self.views
+    alike = {
+      name: first_table
+      for name, first_table in vars(first).items()
+      if np.array_equal(first_table, vars(second)[name])
+    }
+    second = dataclasses.replace(second, **alike)
+    views = [
+      dataclasses.replace(view, opponent=other.hands[..., :3, :])
+      for view, other in ((first, second), (second, first))
+    ]
+    return dataclasses.replace(self, views=tuple(views))
+
   def pad_types(self, types: Sequence[int]) -> "NativeLeaves":
     first, second = (view.padded(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))

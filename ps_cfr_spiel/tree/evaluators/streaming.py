@@ -147,8 +147,8 @@ class BoardTraversal:
     for i, layout in enumerate(self.layouts):
       arrays += [*layout]
       for street in _streets(leaves):
-        view = _native_folds(street).views[i]
-        arrays += [view.weight, view.scale, view.opponent, view.hands]
+        views = _native_folds(street).views
+        arrays += [views[i].weight, views[i].scale, views[1 - i].hands, views[i].hands]
     return arrays
 
   def _sizes(self, leaves: LeafEvaluator) -> dict[str, int]:
@@ -185,7 +185,8 @@ def streamed(tree: PublicTree) -> PublicTree:
   stream, leaves = BoardTraversal.of(made), made.leaves
   if stream is None or not isinstance(leaves, BoardLeaves):
     return tree
-  leaves = BoardLeaves(tuple(map(folds_of, leaves.streets)), leaves.boards, leaves.leaves, leaves.batched)
+  streets = tuple(_native_folds(street).shared() for street in leaves.streets)
+  leaves = BoardLeaves(streets, leaves.boards, leaves.leaves, leaves.batched)
   return dataclasses.replace(made, leaves=leaves, stream=stream)
 
 
