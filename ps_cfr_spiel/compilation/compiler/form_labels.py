@@ -233,12 +233,12 @@ class FormLabels(Labels):
     lines, betting = self._lines, self._lines.betting
     acting = np.concatenate([np.flatnonzero(betting.player == i) for i in (0, 1)])
     line, runout = lines.places(acting)
-    legal = np.full((len(betting), betting.moves[acting].max(initial=1)), -1)
+    legal = np.full((len(betting), betting.num_actions[acting].max(initial=1)), -1)
     for k in acting.tolist():
-      legal[k, : betting.moves[k]] = betting.legal_actions(k)
+      legal[k, : betting.num_actions[k]] = betting.legal_actions(k)
     block, row = np.concatenate(self.places).reshape(-1, 2).T
     states = lines.starts[line] + runout
-    return DecisionTable(betting.player[line], states, block, row, betting.moves[line], legal[line])
+    return DecisionTable(betting.player[line], states, block, row, betting.num_actions[line], legal[line])
 
   @functools.cached_property
   def children(self) -> Sequence[list[int]]:
