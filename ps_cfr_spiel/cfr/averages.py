@@ -113,7 +113,7 @@ def last_of_block(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
   return jnp.where(t < LENGTH, before_doubling(t), t - t % LENGTH + LENGTH - 1)
 
 
-def before_doubling(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+def before_doubling(t: Int[Array, "..."]) -> Int[Array, "..."]:
   """The last iteration before t's power of two doubles."""
   return _power(t) - 1 + _power(t)
 

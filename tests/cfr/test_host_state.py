@@ -126,6 +126,17 @@ def test_a_strategy_that_was_read_stays_when_tables_change_in_their_places(monke
   assert equal(before, copied) and not equal(before, cfr.current_strategy(solver._tree, solver._state))
 
 
+def test_equal_tables_of_boards_are_there_once(monkeypatch):
+  """Those of both players where ranges are alike, and an opponent's hands; a flop has thousands of boards."""
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
+  alike = RIVER.replace("QQ AKs T9s", "AA KK QJs")
+  for game in (RIVER, alike):
+    first, second = solver_of(game, leaves="native")._tree.leaves.streets[0].views
+    assert np.shares_memory(first.opponent, second.hands) and np.shares_memory(second.opponent, first.hands)
+    once = [name for name, table in vars(first).items() if table is vars(second)[name]]
+    assert {"hands", "scale", "weight"} <= {*once} if game == alike else not once
+
+
 def test_tables_in_their_places_need_no_program(monkeypatch, caplog):
   """To begin, iterate and evaluate: the first program alone takes XLA's compiler some 40 MB."""
   monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
