@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Int, Shaped
 
 from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, to_device
-from ps_cfr_spiel.backend.native import DirectCall, TableCall
+from ps_cfr_spiel.backend.native import DirectCall, TableCall, address_of
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, numbers_on_host, tables_of_players, with_tables
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import Abstraction, SolverState, changes_on_host
 from ps_cfr_spiel.tree import PlayerPasses, PublicTree
 
-AHEAD = 1024  # iterations whose numbers are computed at once
+AHEAD = 2048  # iterations whose numbers are computed at once
 MOST_BYTES = (
   2**22
 )  # of tables; with more an iteration outlasts the start of a program, and copies cost memory
@@ -64,7 +64,7 @@ class HostState:
 
   def __init__(self, layout: Layout, done: int, block: Shaped[np.ndarray, " bytes"]):
     """The state after `done` iterations; `block` is not changed afterwards."""
-    self._layout, self._done, self.block = layout, done, block
+    self._layout, self.done, self.block, self.address = layout, done, block, address_of(block)
 
   @classmethod
   def of(cls, state: SolverState, layout: Layout) -> "HostState":
@@ -74,10 +74,14 @@ class HostState:
       table[...] = np.asarray(given)
     return cls(layout, int(state.iteration), block)
 
+  def __reduce__(self) -> tuple[type, tuple]:
+    """For copies, whose block has an address of its own."""
+    return HostState, (self._layout, self.done, self.block)
+
   @functools.cached_property
   def iteration(self) -> Int[np.ndarray, ""]:
     """See `SolverState`."""
-    return np.array(self._done, np.int32)
+    return np.array(self.done, np.int32)
 
   @functools.cached_property
   def players(self) -> Players:
@@ -119,21 +123,26 @@ class _NumbersAhead:
 
   def _look(self, done: int) -> None:
     step = self._first._replace(t=np.array(done + 1, np.int32))
-    self._from, self._rows = done, numbers_on_host(step, AHEAD, self._dtype)
+    self._from, self.rows = done, numbers_on_host(step, AHEAD, self._dtype)
+    self._address = address_of(self.rows)
 
   def have(self, done: int, iterations: int) -> bool:
     """True if those after `done` are there."""
     ahead = done - self._from
-    return ahead >= 0 and ahead + iterations <= len(self._rows)
+    return ahead >= 0 and ahead + iterations <= len(self.rows)
 
-  def between(self, done: int, end: int) -> Iterator[Float[np.ndarray, "N K"]]:
-    """Those after `done` up to `end`, in parts; within `precision` unless it has them."""
+  def between(self, done: int, end: int) -> Iterator[tuple[int, int]]:
+    """Those after `done` up to `end`, in parts: how many, and their address until the next part is taken.
+
+    Call it within `precision`, unless it has them.
+    """
     while done < end:
-      if not self._from <= done < self._from + len(self._rows):
+      if not self._from <= done < self._from + len(self.rows):
         self._look(done)
-      rows = self._rows[done - self._from : end - self._from]
-      yield rows
-      done += len(rows)
+      rows, skipped = self.rows, done - self._from  # alive until the next part, also if another thread looks
+      count = min(end - done, len(rows) - skipped)
+      yield count, self._address + skipped * rows.strides[0]
+      done += count
 
 
 def placed(tree: PublicTree, sets: Abstraction, dtype: str, in_place: bool) -> tuple[PublicTree, Abstraction]:
@@ -191,24 +200,21 @@ class RunInBlock(DirectRun):
 
   def __init__(self, tree: PublicTree, state: SolverState | HostState, method: Method):
     """Prepare the calls."""
-    self.layout, dtype = Layout.of(state.players), state.players[0].dtype
+    self.layout, self._numbers = Layout.of(state.players), method.numbers_after(state)
     made = _made(tree, state.players, rule=method.rule, alternating=method.alternating)
-    self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
-    self._numbers = method.numbers_after(state)
+    self._call = DirectCall(made, self._numbers.rows, self.layout.tables, self.layout.offsets)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """See `DirectRun`."""
-    return isinstance(state, HostState) and self._numbers.have(int(state.iteration), iterations)
+    return isinstance(state, HostState) and self._numbers.have(state.done, iterations)
 
   def after(self, state: SolverState | HostState, iterations: int) -> HostState:
     """See `DirectRun`."""
     state = state if isinstance(state, HostState) else HostState.of(state, self.layout)
-    done = int(state.iteration)
-    for rows in self._numbers.between(done, done + iterations):
-      block = np.empty(self.layout.size, np.uint8)
-      self._call(len(rows), rows, state.block, block)
-      done += len(rows)
-      state = HostState(self.layout, done, block)
+    for count, numbers in self._numbers.between(state.done, state.done + iterations):
+      after = HostState(self.layout, state.done + count, np.empty(self.layout.size, np.uint8))
+      self._call(count, numbers, state.address, after.address)
+      state = after
     return state
 
 
@@ -222,8 +228,8 @@ class RunInPlace(DirectRun):
     assert engine.iterations is not None
     made = engine.iterations(tree, (), state.players, rule, method.alternating)
     shapes = [jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in tables]
-    self._call = DirectCall(made, state.players[0].dtype, shapes, [0] * len(shapes))
     self._numbers = method.numbers_after(state)
+    self._call = DirectCall(made, self._numbers.rows, shapes, [0] * len(shapes))
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """Never: an interrupted call would leave the number of iterations behind the tables."""
@@ -233,6 +239,6 @@ class RunInPlace(DirectRun):
     """See `DirectRun`; in the given state's memory, if it is NumPy's and may be written, else in a copy's."""
     tables = [np.require(x, requirements=["C", "W"]) for x in tables_of_players(state.players)]
     done = int(state.iteration)
-    for rows in self._numbers.between(done, done + iterations):
-      interruptible(functools.partial(self._call.change, len(rows), rows, tables))
+    for count, numbers in self._numbers.between(done, done + iterations):
+      interruptible(functools.partial(self._call.change, count, numbers, tables))
     return SolverState(np.array(done + iterations, np.int32), with_tables(state.players, tables))

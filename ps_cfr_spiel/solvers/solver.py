@@ -1,7 +1,6 @@
 """`Solver`, the base class of all solvers: runs in parts, with progress and checkpoints; policies; files."""
 
 import abc
-import contextlib
 import functools
 import os
 import time
@@ -210,17 +209,10 @@ class Solver(Resumable, Generic[Policy]):
         save = None  # a process is lost: tables in place are gone, and no save is complete without it
       raise
     finally:
-      ends = save or not isinstance(bar, HiddenBar)
-      with Uninterrupted() if ends else contextlib.nullcontext():  # by an impatient second Ctrl-C
-        bar.close()
-        if save and self.iteration > start:
-          try:
-            self._checked(sound)
-          except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
-            lost = self._in_place
-          else:
-            lost = False
-          if not lost:  # else the file keeps the state of the last checkpoint
+      if save or not isinstance(bar, HiddenBar):
+        with Uninterrupted():  # by an impatient second Ctrl-C
+          bar.close()
+          if save and self.iteration > start and self._is_whole(sound):
             save()
 
   def _advance(self, iterations: int) -> None:
@@ -237,6 +229,14 @@ class Solver(Resumable, Generic[Policy]):
   def _all_numbers(self) -> object:
     """The arrays of the state."""
     return self._state
+
+  def _is_whole(self, sound: RunState) -> bool:
+    """False if no sound state is left to save; the last checkpoint's then stays."""
+    try:
+      self._checked(sound)
+    except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
+      return not self._in_place
+    return True
 
   def _checked(self, sound: RunState) -> RunState:
     """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise.

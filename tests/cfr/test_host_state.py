@@ -171,8 +171,8 @@ from ps_cfr_spiel import PSCFRSolver
 
 solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
 solver.run(1)
-call, before = solver._direct._call, solver._state.block
-rows, after, taken, size = solver._direct._numbers._rows[:1], np.empty_like(before), [], 2**20
+call, before, taken, size = solver._direct._call, solver._state, [], 2**20
+places = solver._direct._numbers._address, before.address, np.empty_like(before.block)
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
 while size > 2**10:
@@ -181,7 +181,7 @@ while size > 2**10:
   except MemoryError:
     size //= 2
 try:
-  call(1, rows, before, after)
+  call(1, *places[:2], places[2].ctypes.data)
 except RuntimeError as error:
   resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
   print(error)

@@ -7,5 +7,12 @@ user's machine.
 """
 
 from ps_cfr_spiel.backend.native.kernels import KERNELS, Kernel
-from ps_cfr_spiel.backend.native.library import FOLDER, call, call_plain, warn_if_missing, why_unavailable
+from ps_cfr_spiel.backend.native.library import (
+  FOLDER,
+  address_of,
+  call,
+  call_plain,
+  warn_if_missing,
+  why_unavailable,
+)
 from ps_cfr_spiel.backend.native.table_calls import DirectCall, TableCall, call_directly

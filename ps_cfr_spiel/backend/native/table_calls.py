@@ -96,37 +96,45 @@ class DirectCall:
   """
 
   def __init__(
-    self, made: TableCall, dtype: DTypeLike, tables: Sequence[jax.ShapeDtypeStruct], offsets: Sequence[int]
+    self,
+    made: TableCall,
+    numbers: Float[np.ndarray, "N K"],
+    tables: Sequence[jax.ShapeDtypeStruct],
+    offsets: Sequence[int],
   ):
-    """Take tables of the shapes and dtypes of `tables`, `offsets` bytes from the beginning of a block."""
-    self._count, numbers = np.zeros((), np.int32), np.zeros((0, 0), dtype)  # their length is not looked at
+    """Take tables of the shapes and dtypes of `tables`, `offsets` bytes from the beginning of a block.
+
+    `numbers` are an example of those that calls are given.
+    """
+    self._count = np.zeros((), np.int32)
     before, after = ([np.ascontiguousarray(x) for x in part] for part in (made.before, made.after))
     self._kept = before, after  # alive as long as their addresses
     given = [*before, self._count, numbers, *after]
-    self._frame = _Frame(made.name, dtype, [*given, *tables], tables, dict(made.sizes))
+    self._frame = _Frame(made.name, numbers.dtype, [*given, *tables], tables, dict(made.sizes))
     self._rows, first, places = len(before) + 1, len(given), self._frame.places
     self._old, self._new = places[first : first + len(tables)], places[first + len(tables) :]
     self._offsets = np.array(offsets, np.int64)
-    self._width_at = sum(3 + x.ndim for x in given[: self._rows]) + 4  # of the numbers' second axis
     self._lock = threading.Lock()
 
-  def __call__(self, count: int, numbers: Float[np.ndarray, "N K"], old: np.ndarray, new: np.ndarray) -> None:
-    """Write the tables after `count` iterations into the block `new`; those before are in `old`."""
+  def __call__(self, count: int, numbers: int, old: int, new: int) -> None:
+    """Write the tables after `count` iterations into the block `new`, those before being in `old`.
+
+    All three are addresses: to ask for one takes a tenth of a short call.
+    """
     with self._lock:
-      np.add(self._offsets, address_of(old), out=self._old)
-      np.add(self._offsets, address_of(new), out=self._new)
+      np.add(self._offsets, old, out=self._old)
+      np.add(self._offsets, new, out=self._new)
       self._take(count, numbers)
 
-  def change(self, count: int, numbers: Float[np.ndarray, "N K"], tables: Sequence[np.ndarray]) -> None:
-    """Take `count` iterations on tables, each in memory of its own, in their places."""
+  def change(self, count: int, numbers: int, tables: Sequence[np.ndarray]) -> None:
+    """Take `count` iterations on tables, each in memory of its own, in their places; see `__call__`."""
     with self._lock:
       self._old[:] = self._new[:] = [address_of(table) for table in tables]
       self._take(count, numbers)
 
-  def _take(self, count: int, numbers: Float[np.ndarray, "N K"]) -> None:
+  def _take(self, count: int, numbers: int) -> None:
     self._count[()] = count
-    self._frame.places[self._rows] = address_of(numbers)
-    self._frame.shapes[self._width_at] = numbers.shape[1]
+    self._frame.places[self._rows] = numbers
     self._frame()
 
 
