@@ -34,6 +34,7 @@ from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 NO_LIMIT = poker(3, 2, 1, "0 1 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
+MANY = poker(5, 4, 1, "0 3", raises=1)  # 1,140 boards, which the library keeps as columns of bits
 FOUND = poker(3, 2, 1, "0 1 1 1", raises=1)  # with one card between the clustered round and the last
 
 
@@ -69,22 +70,26 @@ def random_regrets(tree, generator, floor=-np.inf):
 
 
 @pytest.mark.parametrize(
-  ("name", "clustered_round", "rule", "boards", "batch", "dtype"),
+  ("name", "clusters", "clustered_round", "rule", "boards", "batch", "dtype"),
   [
-    (NO_LIMIT, 1, LCFR(), 2, 35, "float64"),  # more than a part of 64
-    (FLOP, 2, RMPlus(gamma=1.5), 1, 5, "float32"),
+    (NO_LIMIT, 2, 1, LCFR(), 2, 35, "float64"),  # more than a part of 64
+    (FLOP, 2, 2, RMPlus(gamma=1.5), 1, 5, "float32"),
+    (MANY, 1, 1, RM(), 30, 5, "float64"),
   ],
+  ids=["no limit", "round 2", "many boards"],
 )
-def test_the_library_samples_as_the_reference(name, clustered_round, rule, boards, batch, dtype):
+def test_the_library_samples_as_the_reference(name, clusters, clustered_round, rule, boards, batch, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
   dealt = card_game(pyspiel.load_game(name))
-  abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1, clustered_round=clustered_round)
+  abstraction = make_abstraction(
+    dealt, clusters=clusters, buckets=4, restarts=1, clustered_round=clustered_round
+  )
   mesh, found = hierarchical.all_devices(), []
   with precision(dtype):
     tree = hierarchical.dealt_tree(dealt, abstraction, 3)
     game = hierarchical.device_game(tree, dtype, mesh)
     regrets = random_regrets(tree, np.random.default_rng(1), rule.floor)
-    for each in (ClusterSampling(2, boards), ByJax(2, boards)):
+    for each in (ClusterSampling(clusters, boards), ByJax(clusters, boards)):
       state = begun(tree, each, regrets, dtype, iteration=5)
       found.append(hierarchical.run(game, state, 6, sampler=each, rule=rule, batch=batch, mesh=mesh).tables)
   ours, theirs = map(jax.tree.leaves, found)

@@ -14,6 +14,8 @@ namespace {
 constexpr int32_t kChanceLine = 2, kEndLine = 3;  // as in lines.py
 constexpr int kMostRounds = 8;
 constexpr int64_t kPart = 64;  // traversals of a cluster that one thread makes
+constexpr int64_t kManyBoards = 1024;  // of a cluster, for which columns of bits are made, if as many draws use them
+constexpr int64_t kManyDraws = 4;
 constexpr double kPruned = 0.95;  // of the traversals skip actions of very negative regret (Brown and Sandholm 2019)
 
 // `BettingLines`, line by line.
@@ -45,6 +47,9 @@ struct Cards {
   const uint32_t* before_masks;                   // of the classes of public cards before
   int64_t befores;
   std::vector<Round> later;
+  // Of each cluster and class before, for each card the boards that have it, a bit each, and last the places without a
+  // board; empty for small clusters. So a draw looks at 64 boards at once.
+  std::vector<uint64_t> holding;
   // Found: buckets [C', F, 1 + D, H] by cluster, its board, and the card after it; the place of a board in its cluster;
   // and for the last round the groups of hands and the centres [C', G, B].
   const int16_t* found = nullptr;
@@ -52,6 +57,27 @@ struct Cards {
   const float* centres = nullptr;
   int64_t slots = 0, rows = 0, centre_count = 0;
   const Hands* deck = nullptr;
+
+  int64_t columns() const { return 32 * words + 1; }
+  int64_t column() const { return (boards_each + 63) / 64; }
+
+  void make_columns(int64_t clusters) {
+    const int64_t size = column(), list = columns() * size;
+    holding.assign(clusters * befores * list, 0);
+    for (int64_t n = 0; n < clusters * befores; ++n) {
+      uint64_t* bits = &holding[n * list];
+      for (int64_t k = 0; k < 64 * size; ++k) {
+        const uint64_t bit = uint64_t(1) << k % 64;
+        const int32_t board = k < boards_each ? boards[n * boards_each + k] : -1;
+        if (board < 0) bits[32 * words * size + k / 64] |= bit;
+        for (int64_t w = 0; board >= 0 && w < words; ++w) {
+          for (uint32_t left = later[0].sets[board * words + w]; left; left &= left - 1) {
+            bits[(32 * w + __builtin_ctz(left)) * size + k / 64] |= bit;
+          }
+        }
+      }
+    }
+  }
 };
 
 template <typename T>
@@ -81,7 +107,9 @@ class Dealer {
     put(cards_.before_masks + before * cards_.words);
     const Round& special = cards_.later[0];
     const auto own = [&](int64_t k) { return boards[k] >= 0 && free(special, boards[k]); };
-    const int64_t chosen = pick(cards_.boards_each, uniforms[0], own, out.possible);
+    const int64_t chosen = cards_.holding.empty()
+                               ? pick(cards_.boards_each, uniforms[0], own, out.possible)
+                               : pick_listed(cluster * cards_.befores + before, uniforms[0], out.possible);
     if (!out.possible) return false;
     int64_t came = boards[chosen], board = before, other;
     for (size_t k = 0; k < cards_.later.size(); ++k) {
@@ -164,8 +192,30 @@ class Dealer {
     return 0;
   }
 
+  // The same of the boards of a list, by its columns.
+  int64_t pick_listed(int64_t list, T u, int64_t& count) {
+    const int64_t size = cards_.column();
+    const uint64_t* columns = &cards_.holding[list * cards_.columns() * size];
+    open_.assign(columns + 32 * cards_.words * size, columns + cards_.columns() * size);
+    for (int64_t w = 0; w < cards_.words; ++w) {
+      for (uint32_t left = used_[w]; left; left &= left - 1) {
+        const uint64_t* has = columns + (32 * w + __builtin_ctz(left)) * size;
+        for (int64_t k = 0; k < size; ++k) open_[k] |= has[k];
+      }
+    }
+    count = 0;
+    for (uint64_t& bits : open_) count += __builtin_popcountll(bits = ~bits);
+    int64_t wanted = std::min<int64_t>(int64_t(u * T(count)), count - 1), k = 0;
+    if (!count) return 0;
+    for (int64_t n; (n = __builtin_popcountll(open_[k])) <= wanted; ++k) wanted -= n;
+    uint64_t bits = open_[k];
+    while (wanted--) bits &= bits - 1;
+    return 64 * k + __builtin_ctzll(bits);
+  }
+
   const Cards& cards_;
   std::vector<uint32_t> used_;
+  std::vector<uint64_t> open_;
   std::vector<float> apart_;
   std::unique_ptr<Equities> equities_;
 };
@@ -363,6 +413,7 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
     cards.later.push_back({masks(k), int64_t(sizes(k)[0]), table(1), table(2),
                            known(*given.get<ffi::Buffer<ffi::U32>>(k + 3)), table(4)});
   }
+  if (cards.boards_each >= kManyBoards && game.deals >= kManyDraws * cards.befores) cards.make_columns(game.clusters);
   if (cards.later.size() >= kMostRounds) return ffi::Error::InvalidArgument("too many rounds");
   const int64_t hole = cards.hands == ranks * suits ? 1 : 2;
   std::unique_ptr<Hands> deck;
