@@ -5,6 +5,9 @@ GS6, OpenSpiel's game, the last card plays itself; in GS3+ to GS5+ it is a decis
 paper counts. Nothing of the game is lost without it, but an algorithm that splits all that it visits, as
 FPIRA does, splits these too.
 
+"river" is no game of the paper: hold'em's river with all hands. Its 61,000,831 histories are never
+enumerated: it has a form.
+
 P111, P222 and P224 have their actions in the order of that library, with which FPIRA and double oracle find
 smaller games: they begin with the first action and prefer it in ties.
 """
@@ -27,6 +30,7 @@ GAMES = {
   "GP5": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=5)",
   "GP5+1": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=5,timeout=1.0)",
   "GP6": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=6)",
+  "river": "river_subgame",
   "Kuhn": "kuhn_poker",
   # OpenSpiel takes a list of one number for a number, unless a blank follows.
   "Kuhn5": "universal_poker(betting=limit,numPlayers=2,numRounds=1,blind=1 1,firstPlayer=1 ,numSuits=1,"

@@ -13,7 +13,7 @@ pair of the paper's figures. With --seeds 0 it only reports and draws what the f
 
 A method is CFR+, FP (fictitious play), FPIRA, DO (double oracle), or BxHy: CFR+IRA whose bound tracks x and
 whose heuristic samples y infostates; BxHySz estimates the regrets of each turn from z traversals of external
-sampling. The games are those of abstraction_games.py.
+sampling; a last R makes the tolerance relative. The games are those of abstraction_games.py.
 """
 
 import argparse
@@ -37,6 +37,8 @@ from benchmarks.papers.abstraction_games import GAMES, ONE_ACTION, load
 from benchmarks.papers.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction import bind
 from ps_cfr_spiel.abstractions import CFRPlusIRASolver, FPIRASolver
+from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.tree import PublicTree
 
 LARGE = ("GS6", "GP6", "P224")
@@ -52,26 +54,39 @@ CONVERGENCE_ALONE = ("B50H50", "B100H0", "B500H500", "B1000H0")  # settings in F
 MARKS = (1, 0.5, 0.2, 0.1, 0.05, 0.01)  # NashConv at which sets and seconds are told
 
 
-def begun(method: str, game: pyspiel.Game) -> Any:
-  """A solver of the paper's experiments by its name there, before its first iteration."""
-  common = {"public_states": "none", "limit": 10**7}
+def begun(method: str, game: pyspiel.Game, like: Any = None) -> Any:
+  """A solver of the paper's experiments by its name there, before its first iteration.
+
+  `like` may be another of this game, whose tree is taken: large games take minutes to enumerate.
+  """
+  common = {"public_states": "closure" if declared(game, "bayesian_form") else "none", "limit": 10**7}
   if method == "CFR+":
     solver: Any = ps_cfr_spiel.PSCFRSolver(game, "rm+", averaging_delay=100, **common)
   elif method in ("FPIRA", "FP"):
     kind = FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
     solver = kind(game, **common)
   else:
-    bound, heuristic, samples = map(int, re.split("[HS]", method[1:] + ("" if "S" in method else "S0")))
-    solver = CFRPlusIRASolver(game, bound=bound, heuristic=heuristic, samples=samples, **common)
+    bound, heuristic, samples = map(
+      int, re.split("[HS]", method[1:].rstrip("R") + "S0" * ("S" not in method))
+    )
+    settings = {"bound": bound, "heuristic": heuristic, "samples": samples, "relative": method.endswith("R")}
+    if isinstance(like, CFRPlusIRASolver) and not samples and not like.options.samples:
+      return with_options(like, **settings)
+    solver = CFRPlusIRASolver(game, **settings, **common)
   solver.compile()
   return solver
 
 
-def with_seed(solver: Any, seed: int) -> Any:
-  """A solver that has not begun, with another seed: the game is walked once for all seeds."""
+def with_options(solver: Any, **options: object) -> Any:
+  """A solver that has not begun, with other options: the game is walked once for all seeds and settings."""
   solver = copy.copy(solver)
   if isinstance(solver, CFRPlusIRASolver):
-    solver._setting = dataclasses.replace(solver._setting, seed=seed)
+    solver.options = solver.options.changed(**options)
+    solver._setting = dataclasses.replace(
+      solver._setting, refinement=solver.options, seed=solver.options.seed
+    )
+    with precision(solver.dtype):
+      solver._state = solver._begin_on(bind(solver.tree, solver._start))
   return solver
 
 
@@ -138,17 +153,22 @@ def run_double_oracle(tree: PublicTree, options: argparse.Namespace) -> dict[str
   return {"points": points}
 
 
-def measured(name: str, method: str, options: argparse.Namespace, known: Any) -> Iterator[dict[str, Any]]:
-  """The runs of a method on a game, one for each seed that is not known yet."""
+def measured(
+  name: str, method: str, options: argparse.Namespace, known: Any, made: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+  """The runs of a method on a game, one for each seed that is not known yet; `made` keeps a solver of it."""
   seeds = range(options.seeds if method.startswith("B") else min(options.seeds, 1))
   if not (left := [seed for seed in seeds if (name, method, seed) not in known]):
     return
   game = load(name, options.graph)
-  first = None if method == "DO" else begun(method, game)
+  first = None if method == "DO" else begun(method, game, made.get(name))
+  if isinstance(first, CFRPlusIRASolver):
+    made.clear()  # of games before
+    made[name] = first
   tree = first.tree if first else ps_cfr_spiel.build_tree(game, "sparse", public_states="none", limit=10**7)
   infostates = sum(1 for _ in tree.names.infostates())
   for seed in left:
-    found = run(with_seed(first, seed), options) if first else run_double_oracle(tree, options)
+    found = run(with_options(first, seed=seed), options) if first else run_double_oracle(tree, options)
     yield {"game": name, "method": method, "seed": seed, "infostates": infostates, **found}
 
 
@@ -302,11 +322,12 @@ def main() -> None:
     result["points"] = [Point(*p) for p in result["points"]]
   known = {(r["game"], r["method"], r["seed"]) for r in results}
   options.games += LARGE if options.large else ()
+  made: dict[str, Any] = {}
   for name, method in itertools.product(options.games, options.methods):
     if options.seeds and name.startswith("GP") and not options.graph:
       print(f"{name} is left out: it needs --graph")
       continue
-    for result in measured(name, method, options, known):
+    for result in measured(name, method, options, known, made):
       results.append(result)
       print(f"{name} {method} seed {result['seed']}: {result['points'][-1]}", flush=True)
       if path:

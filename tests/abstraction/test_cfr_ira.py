@@ -18,10 +18,11 @@ from ps_cfr_spiel.tree import action_values, max_actions, sequence_reach, sequen
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
-TWO_ROUNDS = pyspiel.load_game(
+DEALT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
   "maxRaises=1 1,numSuits=2,numRanks=2,numHoleCards=1,numBoardCards=0 1)"
 )
+TWO_ROUNDS = pyspiel.load_game(DEALT)
 
 
 def own_paths(game):
@@ -280,7 +281,11 @@ def test_what_a_split_clears():
 RIVER = "river_subgame(pot=10,stack=20,bets=a,ranges=AA KK QQ;KK QQ JJ)"
 
 
-@pytest.mark.parametrize(("game", "player"), [("kuhn_poker", 1), (RIVER, 0)], ids=["enumerated", "described"])
+@pytest.mark.parametrize(
+  ("game", "player"),
+  [("kuhn_poker", 1), (RIVER, 0), (DEALT, 1)],
+  ids=["enumerated", "described", "with public cards"],
+)
 def test_sampled_regrets_are_those_of_the_whole_game_in_the_mean(game, player):
   solver = CFRPlusIRASolver(pyspiel.load_game(game), samples=40_000, averaging_delay=0, dtype="float64")
   run, setting = on_host(solver._state), solver._setting
