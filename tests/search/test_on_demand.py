@@ -19,6 +19,7 @@ from ps_cfr_spiel.values import CFRValues, StateValues
 
 LIARS_DICE = "liars_dice(numdice=1,dice_sides=4)"
 GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order=descending,returns_type=win_loss)"
+CHEAT = "cheat(ranks=3,suits=2,hand_size=1,max_turns=3,first_player=0)"
 SOLVING = {"rule": "rm+", "dtype": "float64"}  # where regrets tie, last bits make no difference with cfr-d
 AHEAD = {"lookahead": 1, "value_function": CFRValues(3, rule="rm+"), "iterations": 5}
 
@@ -43,6 +44,7 @@ def random_play(game, seed):
     ("leduc_poker", "observer", 80),
     (LIARS_DICE, "closure", 40),
     (GOOFSPIEL, "closure", 10),
+    (CHEAT, "closure", 1),
   ],
 )
 def test_public_states_are_those_of_the_enumerated_game(name, source, each):
@@ -92,6 +94,7 @@ def test_kuhn_is_played_as_if_it_were_enumerated(options):
     ("leduc_poker", AHEAD | {"iterations": 3}),
     (LIARS_DICE, {"iterations": 10}),
     (GOOFSPIEL, {"iterations": 10}),
+    (CHEAT, {"iterations": 3}),
   ],
 )
 def test_games_are_played_as_if_they_were_enumerated(sparse_trees, name, options):
