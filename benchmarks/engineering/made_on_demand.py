@@ -2,10 +2,10 @@
 
   python -m benchmarks.engineering.made_on_demand --plays 1
 
-Both play the same random games by `rm+` in float64, and answer at every decision on the way. --ahead lets
-searches end one decision ahead, at values by CFR. Prints for each game its histories, the answers, the
-largest difference of a probability, and processor seconds. Games whose histories are made have a row for
-each infostate in both trees, for sums in another order decide where regrets tie.
+Both play the same random games in float64, and answer at every decision on the way. --ahead lets searches end
+one decision ahead, at values by CFR. Prints for each game its histories, the answers, the largest difference
+of a probability, and processor seconds. By --rule rm+ some regrets tie in liar's dice 1x5, and the last bits
+of chance's probabilities decide; games whose histories are made have a row for each infostate in both trees.
 """
 
 import time
@@ -63,11 +63,11 @@ def compared(name: str, plays: int, options: dict[str, Any]) -> str:
 
 def main() -> None:
   """Prints the table."""
-  options = flags(__doc__, games=GAMES, plays=1, iterations=10, ahead=False)
+  options = flags(__doc__, games=GAMES, plays=1, iterations=10, rule="nrm+", ahead=False)
   print(describe(), f"\n\n{'game':26}{'histories':>10}{'answers':>9}{'difference':>12}{'seconds':>9}", sep="")
-  solving = {"rule": "rm+", "dtype": "float64", "iterations": options.iterations}
+  solving = {"rule": options.rule, "dtype": "float64", "iterations": options.iterations}
   if options.ahead:
-    solving |= {"lookahead": 1, "value_function": CFRValues(3, rule="rm+")}
+    solving |= {"lookahead": 1, "value_function": CFRValues(3, rule=options.rule)}
   for name in options.games:
     print(compared(name, options.plays, solving), flush=True)
 
