@@ -34,6 +34,7 @@ from ps_cfr_spiel.learning.tensors.observations import Own
 from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.training import train_in
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import (
   AUTO,
   SELF_PLAY,
@@ -162,7 +163,10 @@ class _States(_OfGames):
 
   def __init__(self, call: _Call):
     super().__init__(call)
-    self.subgames = Subgames.of(self.game, **call.tree)
+    try:
+      self.subgames = Subgames.of(self.game, **call.tree)
+    except TooLarge as error:
+      raise TooLarge(f"{error} Or learn with teacher='self-play', which lists no game.") from error
     self.frontier = FrontierStates.of(self.subgames)
     check_memory(self.options, StateFeatures.of(self.frontier))
 

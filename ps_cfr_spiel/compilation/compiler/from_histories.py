@@ -130,7 +130,8 @@ def build_general(
   size = 8 * len(layout.last[0]) * math.prod(layout.types)
   types = " x ".join(f"{n:,}" for n in layout.types)
   purpose = f"for the utilities of {len(layout.last[0]):,} leaves with {types} types each"
-  advice = "Use leaves='auto', or raise the limit: memory=... or --memory"
+  more = "raise the limit: memory=... or --memory"
+  advice = more.capitalize() if leaves == "auto" else f"Use leaves='auto', or {more}"
   check_needs(f"{game} with {leaves=}", {purpose: size}, memory, advice)
   return _assemble(game, histories, partition, choices, layout)
 
