@@ -13,7 +13,11 @@ from .search_steps import Step as Step
 from .search_steps import carried as carried
 from .search_steps import column as column
 from .searcher import Searcher as Searcher
-from .searcher import SearchSettings as SearchSettings
+from .subgame_run import Result as Result
+from .subgame_run import SearchSettings as SearchSettings
+from .subgame_run import by_cfr as by_cfr
+from .subgame_run import iterated as iterated
+from .subgame_run import solve as solve
 from .trunk_searcher import TrunkSearches as TrunkSearches
 from .trunk_searcher import ValuesApart as ValuesApart
 from .trunk_searcher import asked_ranges as asked_ranges

@@ -6,18 +6,19 @@ trees have are carried over, row by row; other infostates begin anew, and so do 
 count on play by the values of a smaller tree.
 """
 
+import functools
 from collections.abc import Sequence
 
 import jax
 import numpy as np
 
-from ps_cfr_spiel.backend.device import run_for
 from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.compilation.histories import find_histories, history_origin
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
-from ps_cfr_spiel.resolving.search.searcher import FIRST, Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.searcher import Searcher
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, iterated
 from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import PlayerTree, PublicTree
 
@@ -93,11 +94,7 @@ class GrowingSearcher(Searcher):
     self.tree, self.state = tree, self.first(tree)
     if self.before is not None:
       self.state = carried_state(self.before, self)
-
-    def step(iterations: int) -> None:
-      self.state = jax.block_until_ready(self.iterate(self.tree, self.state, iterations))
-
-    run_for(step, self.iterations, self.seconds, FIRST)
+    self.state = iterated(self.state, functools.partial(self.iterate, tree), self.iterations, self.seconds)
     return self.state
 
   def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:

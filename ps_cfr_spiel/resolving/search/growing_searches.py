@@ -29,7 +29,7 @@ from ps_cfr_spiel.compilation.histories import Horizon, Path, find_histories, hi
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingSearcher
 from ps_cfr_spiel.resolving.search.promises import Search
 from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried
-from ps_cfr_spiel.resolving.search.searcher import SearchSettings
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings
 from ps_cfr_spiel.resolving.subgames import HistoriesPrior, Members, PublicStates, Subgames, number_on
 from ps_cfr_spiel.tree import CHANCE
 

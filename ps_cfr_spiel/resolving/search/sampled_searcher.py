@@ -14,7 +14,8 @@ from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search
 from ps_cfr_spiel.resolving.search.sampled_problems import SAMPLED, sampled_problem
-from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.searcher import Searcher
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings
 from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames
 from ps_cfr_spiel.sampling import mccfr
 

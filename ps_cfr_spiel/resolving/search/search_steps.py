@@ -12,7 +12,8 @@ import numpy as np
 
 from ps_cfr_spiel.resolving.search.levels import stops_ahead
 from ps_cfr_spiel.resolving.search.promises import Search
-from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.searcher import Searcher
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings
 from ps_cfr_spiel.resolving.subgames import Members, PaddedShapes, PublicStates, Subgames
 
 

@@ -5,23 +5,19 @@ strategy so far, for ranges, and the opponent's promised values where the lookah
 The first search solves the game from its start. Each later one solves one of `problems` by one of `gadgets`.
 """
 
+import functools
 import time
 from collections.abc import Sequence
 
-import jax
 import numpy as np
-from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_derived
-from ps_cfr_spiel.backend.device import check_finite, precision, run_for, to_device
-from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
-from ps_cfr_spiel.options import ROUND, SearchOptions
+from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.resolving.search.known_problems import KnownProblems
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
-from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
+from ps_cfr_spiel.resolving.search.subgame_run import Result, SearchSettings, by_cfr, iterated, solve
 from ps_cfr_spiel.resolving.subgames import (
   Gadget,
   GadgetTree,
@@ -29,40 +25,9 @@ from ps_cfr_spiel.resolving.subgames import (
   PaddedShapes,
   Subgame,
   Subgames,
-  gadget_of,
   unsafe,
 )
-from ps_cfr_spiel.tree import Array, PublicTree
-
-FIRST = 16  # iterations of a search before the first look at the clock
-
-
-class SearchSettings(SearchOptions):
-  """Options of a search, with the rule, the gadget and the value function that their names stand for.
-
-  ValueError for a value that is not one of the allowed.
-  """
-
-  def __post_init__(self):
-    super().__post_init__()
-    ahead, values = self.lookahead, self.value_function
-    if ahead is None and values is not None:
-      raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
-    if ahead is not None and values is None:
-      values = CFRValues()
-    made = {
-      "rule": make_rule(self.rule, alternating=self.alternating),
-      "gadget": gadget_of(self.gadget),
-      "lookahead": ahead if ahead in (None, ROUND) else check_count("lookahead", ahead, 1),
-      "value_function": values and check_derived("value_function", values, ValueFunction, "CFRValues()"),
-    }
-    for name, value in made.items():
-      object.__setattr__(self, name, value)
-
-  @property
-  def safe(self) -> bool:
-    """True if searches keep promises to the opponent."""
-    return self.gadget.keeps_promises
+from ps_cfr_spiel.tree import PublicTree
 
 
 class Searcher:
@@ -114,15 +79,12 @@ class Searcher:
   def _solved(self, problem: Problem, gadget: Gadget) -> Search:
     """The results of a search, without its `seconds`."""
     last, subgame, settings = problem.last, problem.subgame, self.settings
-    with precision(settings.dtype):
-      game = gadget(subgame, last.player, problem.ranges, problem.promises, problem.beyond)
-      if not isinstance(game, GadgetTree):
-        raise ValueError(f"A gadget must return a GadgetTree; {gadget!r} returned {type(game).__name__}.")
-      strategies, values = self.solved(problem, gadget, game)
-      average = [game.inside(subgame, i, blocks) for i, blocks in enumerate(strategies)]
+    average, values = solve(
+      *(subgame, gadget, last.player, problem.ranges, problem.promises, problem.beyond, settings.dtype),
+      lambda game: self.solved(problem, gadget, game),
+    )
     if not all(np.isfinite(v).all() for v in values):
       raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
-    check_finite(f"The search from public states {list(subgame.public_states)}", average, settings.dtype)
     promised = dict(last.promised)
     if subgame.limited:
       known = subgame.frontier[1 - last.player].knowledge.tolist()
@@ -131,26 +93,15 @@ class Searcher:
       last.player, problem.horizon, self._tables(problem, average), problem.frontier, promised, 0.0
     )
 
-  def solved(
-    self, problem: Problem, gadget: Gadget, game: GadgetTree
-  ) -> tuple[Sequence[Blocks], Sequence[Float[Array, "F H"]]]:
-    """Both players' average strategies in a problem's tree with its gadget, and values at the frontier."""
+  def solved(self, problem: Problem, gadget: Gadget, game: GadgetTree) -> Result:
+    """The search of a problem in its tree with the gadget."""
     subgame = problem.subgame
-    tree = to_device(game.tree.grouped(any_index=True), self.settings.dtype)
-    state = self.run(subgame, tree)
-    values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
-    return cfr.average_strategy(tree, state), values
+    return by_cfr(subgame, game, self.settings.dtype, functools.partial(self.run, subgame))
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
     """Run all iterations on a subgame with its gadget, `tree`; `learning.listening` takes them in parts."""
-    state = self.first(tree)
-
-    def step(iterations: int) -> None:
-      nonlocal state
-      state = jax.block_until_ready(self.iterate(tree, state, iterations))
-
-    run_for(step, self.settings.iterations, self.seconds, FIRST)
-    return state
+    step = functools.partial(self.iterate, tree)
+    return iterated(self.first(tree), step, self.settings.iterations, self.seconds)
 
   def first(self, tree: PublicTree) -> SolverState:
     """The state of a search before its first iteration."""
@@ -158,9 +109,7 @@ class Searcher:
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
     """Run further iterations of a search."""
-    settings = self.settings
-    method = {"rule": settings.rule, "alternating": settings.alternating, "tremble": settings.tremble}
-    return cfr.run(tree, state, iterations, settings.averaging_delay, **method)
+    return self.settings.iterate(tree, state, iterations, self.settings.averaging_delay)
 
   def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
     """`Search.tables` after a search, from its average strategies in the subgame."""

@@ -14,12 +14,13 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import bytes_of, jit, run_for, to_device
+from ps_cfr_spiel.backend.device import bytes_of, jit, to_device
 from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.compilation.histories import find_histories, history_origin
 from ps_cfr_spiel.resolving.search.levels import stops_ahead
 from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand
-from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.searcher import Searcher
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, iterated
 from ps_cfr_spiel.resolving.search.value_functions import BoundCFR, CFRValues, FrozenValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import (
   EchoedRanges,
@@ -98,8 +99,7 @@ class TrunkSearcher(Searcher):
       return super().run(subgame, tree)
     asking = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
 
-    def step(iterations: int) -> None:
-      nonlocal state
+    def step(state: SolverState, iterations: int) -> SolverState:
       for _ in range(iterations):
         played = cfr.current_strategy(tree, state, tremble=self.settings.tremble)
         ranges = [np.asarray(x, float) for x in asked_ranges(asking, tuple(played))]
@@ -107,9 +107,9 @@ class TrunkSearcher(Searcher):
         beyond = to_device(FrozenValues(values), self.settings.dtype)
         known = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, beyond))
         state = jax.block_until_ready(self.iterate(known, state, 1))
+      return state
 
-    run_for(step, self.settings.iterations, self.seconds, 1)
-    return state
+    return iterated(state, step, self.settings.iterations, self.seconds, 1)
 
   def _values(
     self, subgame: Subgame, ranges: Sequence[np.ndarray], *trunk: object

@@ -30,16 +30,16 @@ probabilities are known for all hands at once; the seed chooses among actions al
 of the player to move.
 """
 
+import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import Device, on, precision, run_for, to_device
+from ps_cfr_spiel.backend.device import Device, on
 from ps_cfr_spiel.batches import StreetValues
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import (
@@ -49,10 +49,12 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
+from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
-from ps_cfr_spiel.options import HoldemPolicyOptions, SearchOptions, agent_bets, agent_searches
+from ps_cfr_spiel.options import HoldemPolicyOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
+from ps_cfr_spiel.resolving.search import Result, SearchSettings, by_cfr, iterated, solve
+from ps_cfr_spiel.resolving.subgames import GadgetTree, Subgames, gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
@@ -64,6 +66,7 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
   street_of,
 )
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
+from ps_cfr_spiel.tree import PublicTree
 
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
@@ -122,7 +125,8 @@ class HoldemPolicy(SearchPolicy):
     self._gadget = gadget_of(options.gadget)
     self._safe = self._gadget.keeps_promises
     searches = agent_searches(options.preset, options.iterations)
-    self._methods = [SearchOptions(**settings) for settings in searches.values()]  # by street
+    more = {"gadget": options.gadget, "tremble": options.tremble, "dtype": DTYPE}
+    self._methods = [SearchSettings(**settings, **more) for settings in searches.values()]  # by street
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Game, Subgames]](TREES)
@@ -308,39 +312,25 @@ class HoldemPolicy(SearchPolicy):
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with self.searching(progress=False), precision(DTYPE, self._device(lambda: search.size)):
-      game_tree = gadget(subgame, player, (first, second), promises)
-      tree = to_device(game_tree.tree.grouped(any_index=True), DTYPE)
-      method = self._methods[hand.street]
-      rule = cfr.make_rule(method.rule, alternating=method.alternating)
+    method, begun = self._methods[hand.street], BEGUN if known else 0
+
+    def run(game: GadgetTree, tree: PublicTree) -> SolverState:
+      """From the strategies before, if they are known."""
       if known:
-        played = [
-          tuple(game_tree.outside(i, subgame.there(i, tables))) for i, tables in enumerate(search.tables)
-        ]
-        state, begun = cfr.resumed(tree, rule, DTYPE, played, BEGUN), BEGUN
+        played = [game.outside(i, subgame.there(i, tables)) for i, tables in enumerate(search.tables)]
+        state = cfr.resumed(tree, method.rule, DTYPE, [*map(tuple, played)], begun)
       else:
-        state, begun = cfr.init(tree, rule, DTYPE), 0
+        state = cfr.init(tree, method.rule, DTYPE)
+      step = functools.partial(method.iterate, tree, delay=begun + method.averaging_delay)
+      return iterated(state, step, method.iterations, self.options.seconds, FIRST)
 
-      def step(iterations: int) -> None:
-        nonlocal state
-        state = jax.block_until_ready(
-          cfr.run(
-            tree,
-            state,
-            iterations,
-            begun + method.averaging_delay,
-            rule=rule,
-            alternating=method.alternating,
-            tremble=self.options.tremble,
-          )
-        )
+    def solver(game: GadgetTree) -> Result:
+      return by_cfr(subgame, game, DTYPE, functools.partial(run, game))
 
-      run_for(step, method.iterations, self.options.seconds, FIRST)
-      average = cfr.average_strategy(tree, state)
-    solved = [
-      subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
-      for i, blocks in enumerate(average)
-    ]
+    given = subgame, gadget, player, (first, second), promises, None, DTYPE, solver
+    with self.searching(progress=False):
+      average, _ = solve(*given, self._device(lambda: search.size))
+    solved = [subgame.back(i, blocks, search.tables[i]) for i, blocks in enumerate(average)]
     if known:
       search.take_unless_worse(solved, search.place(search.root), opponent, ranges)
     else:
@@ -369,12 +359,16 @@ class HoldemPolicy(SearchPolicy):
           "deck": self.game.get_parameters()["deck"],
         },
       )
-    game = pyspiel.load_game(name, parameters)
-    if values is not None:
-      made = self._trees.once(str(game), lambda: (game, street_of(game, values)))
-      return StreetSearch(*made, values, moves)
-    with on(self._device(lambda: _actions(game))):
-      return Search(*self._trees.once(str(game), lambda: (game, Subgames.of(game))), moves)
+
+    def compiled() -> tuple[Game, Subgames]:
+      game = pyspiel.load_game(name, parameters)
+      if values is not None:
+        return game, street_of(game, values)
+      with on(self._device(lambda: _actions(game))):
+        return game, Subgames.of(game)
+
+    made = self._trees.once((name, *parameters.items()), compiled)
+    return Search(*made, moves) if values is None else StreetSearch(*made, values, moves)
 
   def _device(self, actions: Callable[[], int]) -> Device | None:
     """The device of a search with this number of actions of all infostates."""
