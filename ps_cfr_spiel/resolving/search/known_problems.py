@@ -59,7 +59,7 @@ class KnownProblems(Problems):
   def later(self, last: Search, places: Sequence[int]) -> Problem | None:
     (decision,), player = places, last.player
     reach = [
-      reach_on_host(p, table) for p, table in zip(self.subgames.tree.players, last.tables, strict=True)
+      reach_on_host(p, table)[:, 0] for p, table in zip(self.subgames.tree.players, last.tables, strict=True)
     ]
     pad_to = self._shapes.largest((player, len(self.subgames.above(decision))))
     subgame = self.subgames.at(decision, reach[player], pad_to)
