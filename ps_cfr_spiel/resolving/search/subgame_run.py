@@ -1,8 +1,7 @@
 """One search, of a listed game, a tree made on demand, or a hand of hold'em alike.
 
 A gadget is put on a subgame, CFR iterates on it under a limit of time, and averages inside the subgame are
-the result. Callers differ in the subgames that they have, in what they promise, and in the strategies that a
-search begins with.
+the result. Callers differ in their subgames, their promises, and the strategies with which a search begins.
 """
 
 from collections.abc import Callable, Sequence

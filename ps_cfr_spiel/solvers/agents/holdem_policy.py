@@ -315,7 +315,7 @@ class HoldemPolicy(SearchPolicy):
     method, begun = self._methods[hand.street], BEGUN if known else 0
 
     def run(game: GadgetTree, tree: PublicTree) -> SolverState:
-      """From the strategies before, if they are known."""
+      """The search, which begins with the strategies before if they are known."""
       if known:
         played = [game.outside(i, subgame.there(i, tables)) for i, tables in enumerate(search.tables)]
         state = cfr.resumed(tree, method.rule, DTYPE, [*map(tuple, played)], begun)
