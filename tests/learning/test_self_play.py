@@ -295,6 +295,12 @@ def test_features_of_ones_own(tmp_path):
   for known in (read.with_features(card_and_moves), again):
     assert search_of(KUHN, 10, known).action_probabilities(state) == expected
 
+  def script(state, player):
+    return card_and_moves(state, player)
+
+  script.__module__, script.__qualname__ = "__main__", card_and_moves.__qualname__  # of a script that is run
+  assert search_of(KUHN, 10, read.with_features(script)).action_probabilities(state) == expected
+
   def broken(state, player):
     return [np.nan]
 

@@ -19,6 +19,7 @@ from ps_cfr_spiel.loading import sequential
 KEPT_BYTES = 256 * 2**20  # of tensors that are kept, at most
 KEPT_STATES = 20_000  # at most
 OPENSPIEL = "OpenSpiel"  # the source of tensors that are a game's own
+SCRIPT = "__main__"  # the module of the functions of a script that is run
 Own = Callable[[pyspiel.State, int], Sequence[float]]
 
 
@@ -116,6 +117,13 @@ def function_name(function: Own) -> str:
   """The name of a function of one's own, or of the class of another object, in cards and files."""
   named = function if inspect.isroutine(function) else type(function)
   return f"{named.__module__}.{named.__qualname__}"
+
+
+def is_of(source: str, function: Own) -> bool:
+  """True if a source is the name of this function; one of a script that was run counts in any module."""
+  name = function_name(function)
+  scripts = SCRIPT in (source.partition(".")[0], name.partition(".")[0])
+  return source == name or (scripts and source.rpartition(".")[2] == name.rpartition(".")[2])
 
 
 def _public_observer(game: pyspiel.Game):
