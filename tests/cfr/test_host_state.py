@@ -19,6 +19,7 @@ from ps_cfr_spiel.cfr import engines
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import numbers_on_host
 from ps_cfr_spiel.cfr.host_state import AHEAD, RunInBlock
+from ps_cfr_spiel.tree import BoardLeaves, NativeLeaves
 
 pytestmark = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -131,7 +132,11 @@ def test_equal_tables_of_boards_are_there_once(monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
   alike = RIVER.replace("QQ AKs T9s", "AA KK QJs")
   for game in (RIVER, alike):
-    first, second = solver_of(game, leaves="native")._tree.leaves.streets[0].views
+    leaves = solver_of(game, leaves="native")._tree.leaves
+    assert isinstance(leaves, BoardLeaves)
+    (street,) = leaves.streets
+    assert isinstance(street, NativeLeaves)
+    first, second = street.views
     assert np.shares_memory(first.opponent, second.hands) and np.shares_memory(second.opponent, first.hands)
     once = [name for name, table in vars(first).items() if table is vars(second)[name]]
     assert {"hands", "scale", "weight"} <= {*once} if game == alike else not once
