@@ -100,15 +100,21 @@ class KeyedGame(abc.ABC):
       )
     return cells, actions
 
-  def hands_at(
-    self, state: pyspiel.State, last: Sequence[int] | None = None
-  ) -> tuple[np.ndarray, np.ndarray] | None:
+  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
     """The cells of all hands of two cards of the player to move; None where keys do not say which they are.
 
     Returns:
       int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`; others have no
-      cells. With `last`, chance's actions, the cells are int[A, n, H], on the boards that end with each of
-      them in place of the last public card.
+      cells.
+    """
+    return None
+
+  def hands_on_boards(
+    self, state: pyspiel.State, last: Sequence[int]
+  ) -> tuple[np.ndarray, np.ndarray] | None:
+    """Those on n boards at once, int[A, n, H] and int[H]; None where the hands with cells may differ.
+
+    `last` are chance's actions: each board ends with one of them in place of the last public card.
     """
     return None
 

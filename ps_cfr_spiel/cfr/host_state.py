@@ -123,13 +123,13 @@ class _NumbersAhead:
 
   def _look(self, done: int) -> None:
     step = self._first._replace(t=np.array(done + 1, np.int32))
-    self._from, self.rows = done, numbers_on_host(step, AHEAD, self._dtype)
-    self._address = address_of(self.rows)
+    rows = numbers_on_host(step, AHEAD, self._dtype)
+    self._ahead = (done, rows, address_of(rows))  # replaced whole: another thread may read it meanwhile
 
   def have(self, done: int, iterations: int) -> bool:
     """True if those after `done` are there."""
-    ahead = done - self._from
-    return ahead >= 0 and ahead + iterations <= len(self.rows)
+    begun, rows, _ = self._ahead
+    return 0 <= done - begun <= len(rows) - iterations
 
   def between(self, done: int, end: int) -> Iterator[tuple[int, int]]:
     """Those after `done` up to `end`, in parts: how many, and their address until the next part is taken.
@@ -137,11 +137,12 @@ class _NumbersAhead:
     Call it within `precision`, unless it has them.
     """
     while done < end:
-      if not self._from <= done < self._from + len(self.rows):
+      if not self.have(done, 1):
         self._look(done)
-      rows, skipped = self.rows, done - self._from  # alive until the next part, also if another thread looks
+      begun, rows, address = self._ahead  # `rows` live until the next part, also if another thread looks
+      skipped = done - begun
       count = min(end - done, len(rows) - skipped)
-      yield count, self._address + skipped * rows.strides[0]
+      yield count, address + skipped * rows.strides[0]
       done += count
 
 

@@ -71,16 +71,24 @@ class ClusteredGame(KeyedGame):
 
     return functools.lru_cache(maxsize=BOARDS)(buckets_on)
 
-  def hands_at(
-    self, state: pyspiel.State, last: Sequence[int] | None = None
+  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
+    deal = self.dealt.deal
+    if deal.hole != cards.HAND_SIZE:
+      return None
+    return self.locate_hands(self.dealt.betting.line_of(state), self._board(state)), deal.whole
+
+  def hands_on_boards(
+    self, state: pyspiel.State, last: Sequence[int]
   ) -> tuple[np.ndarray, np.ndarray] | None:
     deal = self.dealt.deal
     if deal.hole != cards.HAND_SIZE:
       return None
-    line, board = self.dealt.betting.line_of(state), deal.dealt(state)[2 * deal.hole :]
-    if last is None:
-      return self.locate_hands(line, board), deal.whole
-    return np.stack([self.locate_hands(line, [*board[:-1], card]) for card in last], 1), deal.whole
+    line, board = self.dealt.betting.line_of(state), self._board(state)[:-1]
+    return np.stack([self.locate_hands(line, [*board, card]) for card in last], 1), deal.whole
+
+  def _board(self, state: pyspiel.State) -> list[int]:
+    deal = self.dealt.deal
+    return deal.dealt(state)[2 * deal.hole :]
 
   def arrays(self) -> dict[str, np.ndarray]:
     return self.abstraction.to_arrays()

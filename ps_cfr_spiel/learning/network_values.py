@@ -17,7 +17,7 @@ from ps_cfr_spiel.learning.examples import FEATURES, Examples
 from ps_cfr_spiel.learning.features import Features, Pair
 from ps_cfr_spiel.learning.fitting import Data
 from ps_cfr_spiel.learning.network import Network, UserNetwork, ValueNetwork
-from ps_cfr_spiel.learning.tensors.observations import Own, function_name, is_of
+from ps_cfr_spiel.learning.tensors.observations import Own, function_name
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.tensors.tensor_network import TensorNetwork
 from ps_cfr_spiel.resolving.search import ValueFunction
@@ -72,7 +72,7 @@ class NetworkValues(ValueFunction, StreetValues):
     ValueError for other values, or a function with another name.
     """
     features = self.features
-    if not isinstance(features, TensorFeatures) or not is_of(features.source, function):
+    if not isinstance(features, TensorFeatures) or features.source != function_name(function):
       wanted = features.source if isinstance(features, TensorFeatures) else features.NAME
       raise ValueError(f"{self} read {wanted}, not {function_name(function)}.")
     return dataclasses.replace(self, features=dataclasses.replace(features, function=function))

@@ -82,7 +82,9 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
 class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
   """Options of continual re-solving in a game that is not enumerated."""
 
-  limit: Annotated[int, Option("Most histories of a search.", least=1, group=TREE, result=False)] = 10**6
+  limit: Annotated[
+    int, Option("Most histories of a search, or lines of a card game.", least=1, group=TREE, result=False)
+  ] = 10**6
   seconds: MoveSeconds = None
   expansions: Annotated[
     int | None,

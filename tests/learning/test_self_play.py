@@ -2,6 +2,8 @@
 
 import functools
 import re
+import sys
+import types
 
 import equinox as eqx
 import jax
@@ -22,7 +24,8 @@ from ps_cfr_spiel.learning.training import train
 from ps_cfr_spiel.matches import OnDemandResolving
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LearnOptions, TrainingOptions
-from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates, Subgames
+from ps_cfr_spiel.resolving.search import stops_ahead
+from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates, Subgames, public_states_of
 from ps_cfr_spiel.solvers.agents import on_demand_resolving
 from ps_cfr_spiel.values import CFRValues, NetworkValues
 
@@ -281,7 +284,7 @@ def card_and_moves(state, player):
   return [*card, *bets, *[0.0] * (3 - len(bets))]
 
 
-def test_features_of_ones_own(tmp_path):
+def test_features_of_ones_own(tmp_path, monkeypatch):
   options = SMALL.changed(turns=0, draws=22, steps=200, iterations=30)
   learned = learn(KUHN, options, features=card_and_moves, folder=tmp_path / "run")
   assert learned.features.extent == (12, (6, 6)) and learned.network.slots == (6, 6)
@@ -298,7 +301,11 @@ def test_features_of_ones_own(tmp_path):
   def script(state, player):
     return card_and_moves(state, player)
 
-  script.__module__, script.__qualname__ = "__main__", card_and_moves.__qualname__  # of a script that is run
+  script.__module__, script.__qualname__ = "__main__", card_and_moves.__qualname__
+  with pytest.raises(ValueError, match=r"read .*card_and_moves, not .*card_and_moves"):  # of another script
+    read.with_features(script)
+  main = sys.modules["__main__"]
+  monkeypatch.setattr(main, "__spec__", types.SimpleNamespace(name=card_and_moves.__module__))  # python -m
   assert search_of(KUHN, 10, read.with_features(script)).action_probabilities(state) == expected
 
   def broken(state, player):
@@ -313,6 +320,27 @@ def test_features_of_ones_own(tmp_path):
 
 def test_features_may_be_any_callable():
   assert TensorFeatures.of(functools.partial(card_and_moves)).source == "functools.partial"
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_public_tensors_are_public(player, monkeypatch):
+  """One that shows a player's die is refused, whoever's it is."""
+
+  def at(self, path, who):
+    state = self.game.new_initial_state()
+    for action in path:
+      state.apply_action(action)
+    return np.array([path[player]] if who == 2 else state.information_state_tensor(who), np.float32)
+
+  monkeypatch.setattr(Observations, "at", at)
+  monkeypatch.setattr(Observations, "public", True)
+  game = pyspiel.load_game("liars_dice(dice_sides=2)")
+  for states in (PublicStates(game), public_states_of(game)):
+    members = states.members((0, 0, 0))
+    subgames = states.below(members, stops_ahead(1, 1))
+    place = states.place(subgames, members[0])
+    with pytest.raises(ValueError, match="public observer is not public: it differs between the histories"):
+      TensorFeatures.of().meet(subgames, subgames.cut([place], []), [place])
 
 
 @pytest.mark.parametrize(

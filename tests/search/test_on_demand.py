@@ -147,7 +147,7 @@ def test_wrong_input_is_refused():
     leduc = pyspiel.load_game("leduc_poker")
     OnDemandResolving(leduc, 5, limit=20).action_probabilities(next(random_play(leduc, 0)))
   with pytest.raises(
-    ValueError, match=r"more than 5 lines of moves\. Look less far ahead \(lookahead\), or raise"
+    ValueError, match=r"more than 5 lines of moves\. With limit=5 and memory=[\d,]+ bytes, .*: look less far"
   ):
     OnDemandResolving(game, 5, limit=5).action_probabilities(next(random_play(game, 0)))
   with pytest.raises(ValueError, match=r"the history \[0, 0\] is impossible"):

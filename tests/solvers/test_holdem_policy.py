@@ -479,6 +479,19 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
 
 
+def test_a_blueprint_by_keys():
+  """Where the hands with cells differ from board to board, a blueprint answers board by board."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, cells=100_000)
+  solver.run(20)
+  turn, places = play(game, "6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "5c"), [0, 9]
+  board = [*map(game.deck.index, cards.parse_cards("2d4c5d"))]
+  at_once = for_boards(solver.average_policy(), turn, places)
+  for k, place in enumerate(places):
+    alone = for_hands(solver.average_policy(), dealt_again(turn, [*board, place]))
+    assert {a: odds[k].tolist() for a, odds in at_once.items()} == {a: x.tolist() for a, x in alone.items()}
+
+
 class Fickle(openspiel_policy.Policy):
   """Any probabilities, others at each infostate."""
 

@@ -33,7 +33,8 @@ constexpr int64_t INTERFACE = 3;
 
 constexpr char NO_MEMORY[] = "the system has too little memory left for this call";
 
-// A handler whose failure is an error of its call: nothing may be thrown through XLA, or through Python.
+// A handler whose failure is an error of its call: nothing may be thrown through XLA. Functions that ctypes calls by
+// name have no such guard yet: too little memory there ends the process.
 template <auto handler>
 struct Guarded;
 template <typename... Arguments, ffi::Error (*handler)(Arguments...)>

@@ -113,7 +113,10 @@ class PartOfBetting(Betting):
     return list(self.legal[line])
 
   def child(self, line: int, action: int) -> int:
-    return next(after for after in self.children(line) if self.action[after] == action)
+    for after in self.children(line):
+      if self.action[after] == action:
+        return after
+    raise ValueError(f"The part has no line after action {action} at line {line}.")
 
   @functools.cached_property
   def line_of_number(self) -> Mapping[int, int]:
@@ -181,10 +184,7 @@ def _part(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizon, most:
     state, above, action, number, depth, mark = waiting.pop()
     line, player = len(parent), state.current_player()
     if line >= most:
-      raise TooLarge(
-        f"A search of {game} has more than {most:,} lines of moves. Look less far ahead (lookahead), or "
-        "raise the limits (limit, memory)."
-      )
+      raise TooLarge(f"A search of {game} has more than {most:,} lines of moves.")
     moves = () if player == TERMINAL else tuple(state.legal_actions())
     for column, entry in (
       (parent, above), (actions, action), (players, player), (legal, moves), (numbers, number),

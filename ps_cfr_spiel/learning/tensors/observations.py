@@ -8,6 +8,7 @@ of it.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -114,16 +115,13 @@ class Observations:
 
 
 def function_name(function: Own) -> str:
-  """The name of a function of one's own, or of the class of another object, in cards and files."""
+  """The name of a function of one's own, or of the class of another object, in cards and files.
+
+  One of a script that is run with `python -m` has the same name where the script's module is imported.
+  """
   named = function if inspect.isroutine(function) else type(function)
-  return f"{named.__module__}.{named.__qualname__}"
-
-
-def is_of(source: str, function: Own) -> bool:
-  """True if a source is the name of this function; one of a script that was run counts in any module."""
-  name = function_name(function)
-  scripts = SCRIPT in (source.partition(".")[0], name.partition(".")[0])
-  return source == name or (scripts and source.rpartition(".")[2] == name.rpartition(".")[2])
+  module, spec = named.__module__, sys.modules[SCRIPT].__spec__
+  return f"{spec.name if module == SCRIPT and spec else module}.{named.__qualname__}"
 
 
 def _public_observer(game: pyspiel.Game):

@@ -30,6 +30,7 @@ class ListedPaths(Paths):
   """Those of a tree that has its histories."""
 
   def __init__(self, source: HistoryOrigin, prior: HistoriesPrior, public_states: Sequence[int]):
+    """Take for each infostate in the public states its first history."""
     assert source.public is not None
     self._source, self._history = source, []
     members = np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
@@ -45,6 +46,7 @@ class DealtPaths(Paths):
   """Those of a tree compiled from a form."""
 
   def __init__(self, source: FormOrigin):
+    """Take the tree's source."""
     self._source = source
 
   def of(self, player: int, public_state: int, slot: int) -> Path:
@@ -107,15 +109,18 @@ class Reading:
       ]
       return np.concatenate(means, 1).astype(np.float32)
     rows = []
-    for paths in self.paths[0]:
-      first, *_, last = [*paths.values()] * 2
-      one, other = self.observations.at(first, PUBLIC), self.observations.at(last, PUBLIC)
-      if not np.array_equal(one, other):
-        raise ValueError(
-          f"{self._name}: the tensor of the public observer is not public: it differs between the histories "
-          f"{[*first]} and {[*last]}."
-        )
-      rows.append(one)
+    for infostates in zip(*self.paths, strict=True):
+      # Those of one player may all have the same infostate of the other, so both players' are compared.
+      first, *others = (
+        path for paths in infostates for path in (next(iter(paths.values())), next(reversed(paths.values())))
+      )
+      rows.append(tensor := self.observations.at(first, PUBLIC))
+      for other in others:
+        if not np.array_equal(tensor, self.observations.at(other, PUBLIC)):
+          raise ValueError(
+            f"{self._name}: the tensor of the public observer is not public: it differs between the "
+            f"histories {[*first]} and {[*other]}."
+          )
     tensors = np.zeros((len(self.slots.index[0]), len(rows[0]) if rows else 0), np.float32)
     if rows:
       tensors[: len(rows)] = rows

@@ -21,6 +21,7 @@ from ps_cfr_spiel.compilation.compiler import (
 )
 from ps_cfr_spiel.compilation.histories import Horizon
 from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.resolving.subgames.cut import Subgames
 from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates
@@ -56,14 +57,19 @@ class PublicLines(PublicStates):
 
   def below(self, members: Members, horizon: Horizon) -> Subgames:
     (way,) = members
-    return Subgames(tree_of_lines(self.game, self.lines, way, horizon, self._most), self.game)
-
-  @property
-  def _most(self) -> int:
-    """Lines within both limits: each may end in a matrix of payoffs."""
-    return int(min(self.limits.histories, max(self.limits.memory / (LINE + 8 * self.lines.pairs), 1)))
+    limit, memory = self.limits.histories, self.limits.memory
+    each = LINE + 8 * self.lines.pairs  # bytes: a line may end in a matrix of payoffs
+    most = int(min(limit, max(memory / each, 1)))
+    try:
+      return Subgames(tree_of_lines(self.game, self.lines, way, horizon, most), self.game)
+    except TooLarge as error:
+      raise TooLarge(
+        f"{error} With limit={limit:,} and memory={memory:,.0f} bytes, {each:,} a line, no more are made: "
+        "look less far ahead (lookahead), or raise the limit that is too low."
+      ) from error
 
   def place(self, subgames: Subgames, path: Sequence[int]) -> int:
+    """See `PublicStates`; the path is a member, without chance's actions."""
     return functools.reduce(_betting(subgames).child, path, 0)
 
   def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:

@@ -62,7 +62,7 @@ class KeyedPolicy(openspiel_policy.Policy):
 
   def for_boards_at(self, state: pyspiel.State, places: Sequence[int]) -> dict[int, np.ndarray] | None:
     """See `policy.for_boards`; None as of `for_hands_at`."""
-    return self._of_cells(state, self.form.hands_at(state, places))
+    return self._of_cells(state, self.form.hands_on_boards(state, places))
 
   def _of_cells(
     self, state: pyspiel.State, hands: tuple[np.ndarray, np.ndarray] | None
