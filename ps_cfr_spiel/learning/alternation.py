@@ -20,6 +20,8 @@ from ps_cfr_spiel.arguments import JSON, check_seconds
 from ps_cfr_spiel.backend.device import process_count
 from ps_cfr_spiel.batches import RandomSituations, Situation, StreetValues, solve_batch
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cfr import NRMPlus, num_tables
+from ps_cfr_spiel.compilation import compiler
 from ps_cfr_spiel.learning.boards.draws import of_draws
 from ps_cfr_spiel.learning.boards.places import FrontierStates
 from ps_cfr_spiel.learning.boards.ranges import RangeSampler, ReachSampler
@@ -42,6 +44,7 @@ from ps_cfr_spiel.options import (
   LearnOptions,
   OnDemandResolvingOptions,
   TrainingOptions,
+  TreeOptions,
 )
 from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.resolving.subgames import Subgames, public_states_of
@@ -164,11 +167,18 @@ class _States(_OfGames):
   def __init__(self, call: _Call):
     super().__init__(call)
     try:
+      self._check_tree(TreeOptions.of(None, **call.tree).memory)
       self.subgames = Subgames.of(self.game, **call.tree)
     except TooLarge as error:
       raise TooLarge(f"{error} Or learn with teacher='self-play', which lists no game.") from error
     self.frontier = FrontierStates.of(self.subgames)
     check_memory(self.options, StateFeatures.of(self.frontier))
+
+  def _check_tree(self, memory: float | None) -> None:
+    """TooLarge, before a tree is built, where strategies of the whole game (`ReachSampler`) do not fit."""
+    if (form := compiler.form_of(self.game)) is not None:
+      use = compiler.TreeUse(num_tables(NRMPlus(), "float32"), folded=False)
+      compiler.check_memory(self.game, compiler.index_of(self.game, form, memory), memory, use)
 
   def examples(
     self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path

@@ -433,6 +433,8 @@ def test_wrong_input_is_refused(learned, tmp_path):
     values.learn(pyspiel.load_efg_game(EFG), SMALL, progress=False)
   with pytest.raises(TooLarge, match=r"[\d,]+ histories.* Or learn with teacher='self-play', which lists no"):
     learn(LEDUC, None, limit=10)
+  with pytest.raises(TooLarge, match=r"for strategies.*\. Or learn with teacher='self-play', which lists no"):
+    learn("liars_dice(numdice=2,dice_sides=4)", None, memory=10**8)
   with pytest.raises(ValueError, match="features are for teacher='self-play'"):
     learn(KUHN, None, features=card_and_moves)
   with pytest.raises(TypeError, match="has no option 'gadget'; it has public_states, limit, memory"):
