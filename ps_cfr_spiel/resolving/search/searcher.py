@@ -81,10 +81,8 @@ class Searcher:
     last, subgame, settings = problem.last, problem.subgame, self.settings
     average, values = solve(
       *(subgame, gadget, last.player, problem.ranges, problem.promises, problem.beyond, settings.dtype),
-      lambda game: self.solved(problem, gadget, game),
+      lambda game: self._finite(self.solved(problem, gadget, game)),
     )
-    if not all(np.isfinite(v).all() for v in values):
-      raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
     promised = dict(last.promised)
     if subgame.limited:
       known = subgame.frontier[1 - last.player].knowledge.tolist()
@@ -92,6 +90,12 @@ class Searcher:
     return Search(
       last.player, problem.horizon, self._tables(problem, average), problem.frontier, promised, 0.0
     )
+
+  def _finite(self, result: Result) -> Result:
+    """The result; ValueError for values that are not finite, which strategies would follow."""
+    if not all(np.isfinite(v).all() for v in result[1]):
+      raise ValueError(f"Values of {self.settings.value_function} must be finite, got inf or nan.")
+    return result
 
   def solved(self, problem: Problem, gadget: Gadget, game: GadgetTree) -> Result:
     """The search of a problem in its tree with the gadget."""

@@ -126,7 +126,7 @@ class HoldemPolicy(SearchPolicy):
     self._safe = self._gadget.keeps_promises
     searches = agent_searches(options.preset, options.iterations)
     more = {"gadget": options.gadget, "tremble": options.tremble, "dtype": DTYPE}
-    self._methods = [SearchSettings(**settings, **more) for settings in searches.values()]  # by street
+    self._methods = [SearchSettings(**{**settings, **more}) for settings in searches.values()]  # by street
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Game, Subgames]](TREES)
