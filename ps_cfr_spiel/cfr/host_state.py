@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, to_device
 from ps_cfr_spiel.backend.native import DirectCall, TableCall, address_of
@@ -125,6 +125,11 @@ class _NumbersAhead:
     step = self._first._replace(t=np.array(done + 1, np.int32))
     rows = numbers_on_host(step, AHEAD, self._dtype)
     self._ahead = (done, rows, address_of(rows))  # replaced whole: another thread may read it meanwhile
+
+  @property
+  def rows(self) -> Float[np.ndarray, "N K"]:
+    """Those at which it has looked, iteration by iteration."""
+    return self._ahead[1]
 
   def have(self, done: int, iterations: int) -> bool:
     """True if those after `done` are there."""
