@@ -82,7 +82,7 @@ class Timed(pyspiel.Bot):
 def row(kept: list[dict[str, Any]]) -> list[str]:
   """Score, mean, searches a game, seconds of a search, size of the largest tree, memory."""
   values, seconds, asked = (
-    np.concatenate([games[name] for games in kept]) for name in ("values", "seconds", "opponent")
+    np.concatenate([games[name] for games in kept]) for name in ("returns", "seconds", "opponent")
   )
   mean = f"{values.mean():.3f} ± {1.96 * values.std(ddof=1) / len(values) ** 0.5:.3f}"
   times = [*map(duration, np.percentile(seconds, [50, 95]))] if len(seconds) else ["-", "-"]
@@ -143,7 +143,7 @@ def main() -> None:
   print(describe(), flush=True)
   game, output = pyspiel.load_game(options.game), None if options.output is None else Path(options.output)
   known = [json.loads(line) for line in output.open()] if output and output.exists() else []
-  told = ("game", "values", "expansions", "iterations", "samples", "simulations", "seed")
+  told = ("game", "values", "expansions", "iterations", "samples", "simulations", "bids", "seed")
   settings = {key: vars(options)[key] for key in told}
   search = searched(game, options)
   print(search.description, flush=True)
@@ -155,13 +155,13 @@ def main() -> None:
     for part in range(len(kept), -(-options.games // EVERY)):
       before = len(search.seconds)
       if who in policies:
-        values, spent = responded(game, policies[who], search.seconds, part, options)
+        returns, spent = responded(game, policies[who], search.seconds, part, options)
       else:
-        values, spent = played(game, search, blueprint if who == "blueprint" else who, part, options)
+        returns, spent = played(game, search, blueprint if who == "blueprint" else who, part, options)
       rounded = {"seconds": search.seconds[before:], "opponent": spent}
       memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
       facts = {name: [round(x, 4) for x in times] for name, times in rounded.items()}
-      facts |= {"values": values.tolist(), "histories": search.largest_tree, "megabytes": memory}
+      facts |= {"returns": returns.tolist(), "histories": search.largest_tree, "megabytes": memory}
       kept.append({**match, **facts})
       if output:
         with output.open("a") as file:
