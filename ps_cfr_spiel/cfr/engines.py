@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import TableCall, why_unavailable
@@ -243,7 +243,7 @@ def _of_turn(step: Step, dtype: DTypeLike) -> tuple[Scalar, ...]:
   return *of_play, *step.rule.numbers(step.t, dtype)
 
 
-def _joined(numbers: Sequence[Scalar], dtype: DTypeLike) -> Float[Array, " K"]:
+def _joined(numbers: Sequence[Shaped[Array, "..."] | float], dtype: DTypeLike) -> Float[Array, " K"]:
   return jnp.stack([jnp.asarray(x, dtype) for x in numbers])
 
 

@@ -111,7 +111,9 @@ def _learn(
   return PlayerState(tuple(strategy), average._replace(compensation=compensation), tuple(rules))
 
 
-def _recorded(game: _Game, player: int, state: PlayerState, leaf_values: Parts, step: Step) -> Parts:
+def _recorded(
+  game: _Game, player: int, state: PlayerState, leaf_values: Parts, step: Step
+) -> tuple[Float[Array, "..."], ...]:
   """`PlayerState.recorded` after a turn: S <- S ((t - 1) / t)^gamma + new, as averages weigh iterations.
 
   Leaves are at no infostate, so a rule's `trust` does not touch it.

@@ -50,8 +50,8 @@ class Rounded(NamedTuple):
     return self.codes.astype("float32") * (power(self.exponent) * np.float32(1 / STEPS))
 
 
-def first_threshold(t: Int[Array, ""] | int, xp: ModuleType = jnp) -> Float[Array, ""]:
-  """The threshold of a table's first infostate in iteration t, a multiple of 2 ** -24 below 1."""
+def first_threshold(t: Int[Array, "*n"] | int, xp: ModuleType = jnp) -> Float[Array, "*n"]:
+  """The thresholds of a table's first infostate in iterations t, multiples of 2 ** -24 below 1."""
   return _below_one(xp.asarray(t).astype(xp.uint32) * np.uint32(MOVE))
 
 

@@ -166,7 +166,7 @@ def test_blocks():
   ends = np.unique(last).tolist()
   assert ends == [1, 3, 7, *range(15, 209, 16)]
   assert (t <= last).all()
-  assert int(averages.last_of_block(np.asarray(2_000_000_000, np.int32))) == 2_000_000_015
+  assert averages.last_of_block(np.array([2_000_000_000], np.int32)).tolist() == [2_000_000_015]
   average, _ = averages.carry_over(averages.Sum(np.zeros(len(t)), -np.ones(len(t))), t, 0.0)
   assert t[np.asarray(average) > 0].tolist() == [1, *(end + 1 for end in ends[:-1])]
 

@@ -26,7 +26,7 @@ from .from_histories import build_general as build_general
 from .from_histories import one_row_per_infostate as one_row_per_infostate
 from .from_histories import with_recall as with_recall
 from .game_check import check_game as check_game
-from .lines_ahead import LineGame as LineGame
+from .line_games import LineGame as LineGame
 from .lines_ahead import PartOfBetting as PartOfBetting
 from .lines_ahead import impossible as impossible
 from .lines_ahead import tree_of_lines as tree_of_lines

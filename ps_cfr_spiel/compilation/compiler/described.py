@@ -27,7 +27,7 @@ from ps_cfr_spiel.cards.poker import (
   is_by_name,
   read_card_game,
 )
-from ps_cfr_spiel.compilation.compiler.lines_ahead import End, LineGame, LineRules, ListedLines
+from ps_cfr_spiel.compilation.compiler.line_games import End, LineGame, LineRules, ListedLines
 from ps_cfr_spiel.compilation.histories import past_remark, remembered
 from ps_cfr_spiel.memory import LINE, check_needs
 from ps_cfr_spiel.tree import TERMINAL
