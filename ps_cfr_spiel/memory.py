@@ -118,7 +118,7 @@ class TreeCounts(NamedTuple):
 # Peaks of turns and flops (tests/compiler/test_memory.py).
 STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
 FOLDING = 25 * 2**20  # in addition with folded suits
-CALLING = 30 * 2**20  # of the same where tables change in place, by direct calls
+CALLING = 12 * 2**20  # of the same where tables change in place, by direct calls, and nothing is compiled
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
@@ -158,8 +158,8 @@ def tree_needs(
     in_place = counts.solved * itemsize * uncompressed > LARGE
     if in_place:
       states = PAIRS * max(kept, min(2 * kept, LARGE))
-    else:  # the averages are two arrays
-      states = STATES * (kept + counts.solved * itemsize)
+    else:  # in full precision, and the averages are two arrays
+      states = STATES * counts.solved * itemsize * (uncompressed + 1)
     return {
       "for strategies, averages and regrets": int(states),
       "for compiling and iterating": (CALLING if in_place else STREAMING + FOLDING * (counts.members > 0))
