@@ -173,11 +173,12 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
 WITHOUT_MEMORY = """
 import contextlib, resource, numpy as np, pyspiel
 from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.backend.native import address_of
 
 solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
 solver.run(1)
 call, before, taken, size = solver._direct._call, solver._state, [], 2**20
-places = solver._direct._numbers._address, before.address, np.empty_like(before.block)
+places = address_of(solver._direct._numbers.rows), before.address, np.empty_like(before.block)
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
 while size > 2**10:
