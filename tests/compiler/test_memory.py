@@ -73,7 +73,7 @@ def test_the_values_of_actions_take_at_most_what_was_estimated(board, share):
   words = [f"holdem_subgame(board={board},stack=1000)", "nrm+"]
   *run, estimate, taken = measured(SOLVE + READ, words)
   check_run(share, *run)
-  assert estimate / 2 <= taken <= estimate
+  assert estimate * 2 / 5 <= taken <= estimate  # the C library keeps more or less of what a run has freed
 
 
 def measured(program, words):
