@@ -117,7 +117,7 @@ class TreeCounts(NamedTuple):
 
 # Peaks of turns and flops (tests/compiler/test_memory.py).
 STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
-FOLDING = 25 * 2**20  # in addition with folded suits
+FOLDING = 90 * 2**20  # in addition with folded suits, whose old tables the C library keeps in part
 CALLING = 12 * 2**20  # of the same where tables change in place, by direct calls, and nothing is compiled
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
@@ -187,7 +187,7 @@ def policy_needs(actions: int, number: int) -> dict[str, int]:
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
-VALUING = 230 * 2**20  # of the compilation that finds the values of a policy
+VALUING = 170 * 2**20  # of the compilation that finds the values of a policy
 VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
 
 

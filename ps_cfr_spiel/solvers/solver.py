@@ -188,8 +188,8 @@ class Solver(Resumable, Generic[Policy]):
         # With large tables every part takes longer than LOOK_SECONDS, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
-        if self.pace.last > (2 * CHUNK_SECONDS if self._in_place else LOOK_SECONDS):
-          trim_heap()  # the memory of old tables goes back to the system: XLA's threads each keep their own
+        if self.pace.last > 2 * CHUNK_SECONDS:
+          trim_heap()  # large tables: the memory of their old copies goes back to the system
         bar.update(done - start - bar.n)
         if self.shared and asked_to_stop():
           raise KeyboardInterrupt
