@@ -36,6 +36,9 @@ class FullStreet(pyspiel.Game):
     return State(self)
 
 
+pyspiel.register_game(new_game.kind("full_street"), FullStreet)
+
+
 def features(state, player):
   """The player's card, and the bets so far."""
   bets = [2.0 * move - 1 for move in state.moves[2:]]

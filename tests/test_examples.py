@@ -292,7 +292,6 @@ def test_a_process_with_registered_games_ends_well():
 def test_the_game_with_features_is_kuhn_poker():
   """All histories and payoffs are OpenSpiel's; the features are a network's input."""
   module = example("new_features")
-  pyspiel.register_game(module.new_game.kind("full_street"), module.FullStreet)
   pairs = [(pyspiel.load_game(name).new_initial_state() for name in ("full_street", "kuhn_poker"))]
   compared = 0
   while pairs:

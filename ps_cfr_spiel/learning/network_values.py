@@ -17,7 +17,7 @@ from ps_cfr_spiel.learning.examples import FEATURES, Examples
 from ps_cfr_spiel.learning.features import Features, Pair
 from ps_cfr_spiel.learning.fitting import Data
 from ps_cfr_spiel.learning.network import Network, UserNetwork, ValueNetwork
-from ps_cfr_spiel.learning.tensors.observations import Own, function_name
+from ps_cfr_spiel.learning.tensors.observations import OPENSPIEL, Own, function_name
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.tensors.tensor_network import TensorNetwork
 from ps_cfr_spiel.resolving.search import ValueFunction
@@ -65,6 +65,12 @@ class NetworkValues(ValueFunction, StreetValues):
   def solves(self) -> bool:
     """True if searches need the game below their frontier; False for values that read tensors."""
     return self.features.listed
+
+  @property
+  def own_features(self) -> str | None:
+    """The name of the function of one's own that the network reads, `module.function`; None without."""
+    read = self.features
+    return read.source if isinstance(read, TensorFeatures) and read.source != OPENSPIEL else None
 
   def with_features(self, function: Own) -> "NetworkValues":
     """Values from a file whose network reads features of one's own, with their function.

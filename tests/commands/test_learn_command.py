@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,35 @@ def test_values_of_self_play_are_played_with(tmp_path, capsys):
   assert "learns from its own values, turn by turn: give --turns=8" in capsys.readouterr().err
   assert run("match", "search:", "random") == 2
   assert "lacks the name of a file; write search:FILE" in capsys.readouterr().err
+
+
+def test_features_of_ones_own_are_a_function_of_the_module(tmp_path, capsys, monkeypatch):
+  """What the call learns from is given by Python; the file of values finds it again in test_self_play."""
+  asked = []
+
+  def learn(game, options, features, **more):
+    asked.append((str(game), features.__name__, features(game.new_initial_state(), 0)))
+    raise KeyboardInterrupt
+
+  monkeypatch.setattr("ps_cfr_spiel.learning.learn", learn)
+  example, played = "--module=examples/new_features.py", ("--teacher=self-play", "--turns=1")
+  if not Path("examples").exists():
+    pytest.skip("the examples are not part of the wheel")
+  call = ("learn", "full_street", example, f"--output={tmp_path}")
+  assert run(*call, *played, "--features=features") == 130
+  assert asked == [("full_street()", "features", [0.0] * 6)]
+  capsys.readouterr()
+  for words, message in (
+    (
+      (*call, *played, "--features=moves"),
+      "the functions of --module=examples/new_features.py are features;",
+    ),
+    ((*call, "--features=features"), "--features is for --teacher=self-play; leave it out"),
+    (("learn", "kuhn_poker", *played, "--features=f"), "give --module=FILE with it"),
+  ):
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+  assert len(asked) == 1
 
 
 def test_a_chase_is_learned_without_training(tmp_path, capsys):

@@ -14,6 +14,7 @@ from edited_files import packed, unpacked
 
 import ps_cfr_spiel
 from ps_cfr_spiel import learning, matches, values
+from ps_cfr_spiel.apps.commands.framework import user_input
 from ps_cfr_spiel.learning.settings import check_memory
 from ps_cfr_spiel.learning.tensors import self_play
 from ps_cfr_spiel.learning.tensors.observations import Observations
@@ -295,7 +296,8 @@ def test_features_of_ones_own(tmp_path, monkeypatch):
     search_of(KUHN, 10, read).action_probabilities(state)
   expected = search_of(KUHN, 10, learned).action_probabilities(state)
   again = learn(KUHN, options, features=card_and_moves, folder=tmp_path / "run")  # read back
-  for known in (read.with_features(card_and_moves), again):
+  by_command = user_input.load_values(str(tmp_path / "own.safetensors"), pyspiel.load_game(KUHN))
+  for known in (read.with_features(card_and_moves), again, by_command):
     assert search_of(KUHN, 10, known).action_probabilities(state) == expected
 
   def script(state, player):
@@ -305,8 +307,11 @@ def test_features_of_ones_own(tmp_path, monkeypatch):
   with pytest.raises(ValueError, match=r"read .*card_and_moves, not .*card_and_moves"):  # of another script
     read.with_features(script)
   main = sys.modules["__main__"]
-  monkeypatch.setattr(main, "__spec__", types.SimpleNamespace(name=card_and_moves.__module__))  # python -m
-  assert search_of(KUHN, 10, read.with_features(script)).action_probabilities(state) == expected
+  named = types.SimpleNamespace(name=card_and_moves.__module__)
+  for spec, file in ((named, "other.py"), (None, f"folder/{card_and_moves.__module__}.py")):  # with python -m
+    monkeypatch.setattr(main, "__spec__", spec)
+    monkeypatch.setattr(main, "__file__", file, raising=False)
+    assert search_of(KUHN, 10, read.with_features(script)).action_probabilities(state) == expected
 
   def broken(state, player):
     return [np.nan]

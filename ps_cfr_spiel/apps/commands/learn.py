@@ -35,6 +35,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   load_game,
   load_values,
   make_folder,
+  own_features,
   pictures_if,
   refuse,
 )
@@ -56,7 +57,7 @@ SEARCHED = {  # the uses of a network of boards, and the command for it
   "turn": ("learn", "--street=flop"),
 }
 STREETS = {name: count for count, name in cards.STREETS.items()}
-ALONE = ("teacher", "limit", "board", "ranges", "stack")  # flags of a GAME
+ALONE = ("teacher", "features", "limit", "board", "ranges", "stack")  # flags of a GAME
 OF_BOARDS = ("ratios", "distribution", "values", "target", "cores", "chunk", "join")
 MAKING = ("draws", "turns", "chains", "iterations")  # flags of examples that are made
 
@@ -67,6 +68,9 @@ FLAGS = (
   Flag("examples", None,
     "Learn from these examples alone, which earlier calls made: files or folders examples-0 and so on in "
     "their --output.", kind=list, value="PATH,..."),
+  Flag("features", None,
+    "With --teacher=self-play, a function (state, player) -> numbers in --module, which the network reads in "
+    "place of the game's tensors: all that the player knows there.", value="FUNCTION"),
   Flag("output", None,
     "Folder for values.safetensors, and for the examples (default: runs/, the game's name or the street, and "
     "-values). The same call skips the work that is there, and with more --draws adds to it.",
@@ -157,10 +161,15 @@ def _from_game(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable
       f"--teacher={values.teacher} learns from its own values, turn by turn: give --turns=8 or so too."
     )
   options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
+  function = None
   if played:
     options = options.changed(**PLAYED)
+  else:
+    refuse(values, ("features",), f"is for --teacher={SELF_PLAY}")
+  if values.features is not None:
+    function = own_features(values.features, values.module)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
-  more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
+  more = {"folder": folder, "progress": progress_of(values), "limit": values.limit, "features": function}
   return lambda: ps.values.learn(game, options, **more), folder
 
 

@@ -21,7 +21,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   given_options,
   option_flags,
 )
-from ps_cfr_spiel.apps.commands.framework.flags import JSON, QUIET, next_command, say
+from ps_cfr_spiel.apps.commands.framework.flags import JSON, QUIET, RESUME, next_command, say
 from ps_cfr_spiel.apps.commands.framework.run_tables import read_table, write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.arguments import check_count, check_seconds
@@ -61,7 +61,7 @@ FLAGS = (
   Flag("games", 200, "Games in a match against each opponent, for a row of the table.", least=1),
   Flag("output", None,
     "Folder for the results, made if needed; as for solve.", value="FOLDER"),
-  Flag("resume", None, "Run to continue, a run.safetensors, with its settings.", value="FILE"),
+  RESUME,
   flag_of(RunOptions, "checkpoint_seconds"),
   QUIET,
   Flag("method", "plays",

@@ -10,6 +10,7 @@ of it.
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyspiel
@@ -40,8 +41,9 @@ class Observations:
     self._remembers = kind.provides_information_state_tensor
     if function is None and not self._remembers and not kind.provides_observation_tensor:
       raise ValueError(
-        f"{game} has no tensors of information states or observations for a network to read. Learn in "
-        "Python, by values.learn(game, options, features=f), f a function (state, player) -> numbers."
+        f"{game} has no tensors of information states or observations for a network to read. Give it a "
+        "function (state, player) -> numbers: values.learn(game, options, features=function), or learn "
+        "--module=FILE --features=FUNCTION."
       )
     # A player who has moved in secret remembers it; the game's tensor does not.
     self._moves = kind.short_name == "turn_based_simultaneous_game"
@@ -117,11 +119,18 @@ class Observations:
 def function_name(function: Own) -> str:
   """The name of a function of one's own, or of the class of another object, in cards and files.
 
-  One of a script that is run with `python -m` has the same name where the script's module is imported.
+  One of a script that is run has the same name where the script's module is imported.
   """
   named = function if inspect.isroutine(function) else type(function)
-  module, spec = named.__module__, sys.modules[SCRIPT].__spec__
-  return f"{spec.name if module == SCRIPT and spec else module}.{named.__qualname__}"
+  return f"{_script_name() if named.__module__ == SCRIPT else named.__module__}.{named.__qualname__}"
+
+
+def _script_name() -> str:
+  """The name under which the script that is run would be imported; `SCRIPT` in a notebook."""
+  script = vars(sys.modules[SCRIPT])
+  if spec := script["__spec__"]:  # of python -m
+    return spec.name
+  return Path(script.get("__file__", SCRIPT)).stem
 
 
 def _public_observer(game: pyspiel.Game):

@@ -212,7 +212,7 @@ class TensorFeatures(Features):
     if self.function is None and self.source != OPENSPIEL:
       raise ValueError(
         f"These values read features of your own, {self.source}: give that function, by "
-        "values.with_features(function)."
+        "values.with_features(function), or on the command line by --module, the file that has it."
       )
     name = str(game)
     if name not in self._observations:

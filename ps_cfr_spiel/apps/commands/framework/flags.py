@@ -45,6 +45,8 @@ SHARING = group("Many situations",
     "1,024).",
     kind=int, least=1),
 )
+RESUME = Flag("resume", None, "Run to continue, a run.safetensors, with its game and its settings.",
+  value="FILE")
 QUIET = Flag("quiet", False, "Print the result only.")
 LOCAL_REGRETS = Flag("local_regrets", None,
   "Measure the strategy's losses at each infostate, also where its own play never comes, against the best "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import inspect
 import itertools
 import os
 import sys
@@ -37,7 +38,27 @@ SPOT_FLAGS = flags_of(SpotOptions)
 
 def load_values(file: str, game: pyspiel.Game) -> ps.values.NetworkValues:
   """The values in a file of learn, or `PRETRAINED`, for searches of a game."""
-  return ps.values.pretrained(game) if file == PRETRAINED else ps.values.NetworkValues.load(file)
+  return ps.values.pretrained(game) if file == PRETRAINED else _read_values(file)
+
+
+def _read_values(file: str) -> ps.values.NetworkValues:
+  """The values in a file of learn, with features of one's own if their module is imported."""
+  values = ps.values.NetworkValues.load(file)
+  module, _, name = (values.own_features or "").rpartition(".")
+  function = vars(sys.modules[module]).get(name) if module in sys.modules else None
+  return values.with_features(function) if callable(function) else values
+
+
+def own_features(name: str, module: str | None) -> Callable[[pyspiel.State, int], Sequence[float]]:
+  """The function of --features in the module of --module; ValueError without."""
+  if module is None:
+    raise ValueError(f"--features={name} names a function of --module; give --module=FILE with it.")
+  known = vars(sys.modules[_module_name(module)])
+  functions = {key: x for key, x in known.items() if inspect.isfunction(x)}
+  if name not in functions:
+    some = ", ".join(functions) or "none"
+    raise ValueError(f"--features={name}: the functions of --module={module} are {some}; name one of them.")
+  return functions[name]
 
 
 def names_search(word: str) -> bool:
@@ -50,7 +71,7 @@ def values_of_search(word: str) -> ps.values.NetworkValues | None:
   name, colon, file = word.partition(":")
   if colon and not file:
     raise ValueError(f"{word} lacks the name of a file; write {name}:FILE, or {name} alone.")
-  return ps.values.NetworkValues.load(file) if file else None
+  return _read_values(file) if file else None
 
 
 def check_expansions(values: flags.FlagValues, players: Sequence[str]) -> None:
@@ -97,6 +118,11 @@ def load_game_or_opponents(words: Sequence[str], values: flags.FlagValues) -> py
   return game_in(storage.read(path).header, path)
 
 
+def _module_name(name: str) -> str:
+  """The name by which Python knows the module of --module."""
+  return Path(name).stem if Path(name).suffix == ".py" else name
+
+
 def load_module(name: str) -> None:
   """Imports the user's module, a file or a name, for the games that it registers."""
   path = Path(name)
@@ -105,7 +131,7 @@ def load_module(name: str) -> None:
     raise ValueError(f"--module={name}: no such file.")
   sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
   try:
-    imported = importlib.import_module(path.stem if is_file else name)
+    imported = importlib.import_module(_module_name(name))
   except Exception as error:  # the user's own code: it may raise anything
     raise ValueError(f"--module={name}: {type(error).__name__}: {error}") from error
   if is_file and not (imported.__file__ and path.samefile(imported.__file__)):
