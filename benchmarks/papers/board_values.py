@@ -47,7 +47,7 @@ from ps_cfr_spiel.learning.features import held_out
 from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.solvers.agents.holdem_searches import Search
+from ps_cfr_spiel.solvers.agents.holdem_searches import HandSearch
 
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 
@@ -213,7 +213,7 @@ def flop(options: argparse.Namespace) -> None:
       (found,) = solve_batch(given, iterations=iterations, hands="all", values=values, progress=False)
       seconds.append(time.perf_counter() - began)
     street: Any = pyspiel.load_game("river_subgame", {**parameters, "board": "9s7c5s4h3c", "ranges": "AA;KK"})
-    searched = Search(street, build_tree(street, "dense"), (), found.strategies, found.hands)
+    searched = HandSearch(street, build_tree(street, "dense"), (), found.strategies, found.hands)
     won = [_locked(game, street, searched, player, options.solved) for player in (0, 1)]
     solver = PSCFRSolver(game)
     solver.run(options.solved, progress=False)
@@ -221,7 +221,7 @@ def flop(options: argparse.Namespace) -> None:
     print(f"{board:10}{seconds[0]:9.2f}{seconds[1]:9.2f}{shares[0]:13.3f}{shares[1]:14.3f}", flush=True)
 
 
-def _locked(game: Any, street: Any, search: Search, player: int, iterations: int) -> float:
+def _locked(game: Any, street: Any, search: HandSearch, player: int, iterations: int) -> float:
   """The winnings of a best response to a player who plays so on the flop, and well afterwards, in chips."""
   tree = build_tree(game)
   lines = tree.names.source.lines  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]

@@ -26,7 +26,7 @@ from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.matches import pretrained_policy
 from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames
-from ps_cfr_spiel.solvers.agents.holdem_searches import Search
+from ps_cfr_spiel.solvers.agents.holdem_searches import HandSearch
 
 STACK = 20_000
 HOLDEM = f"holdem(stack={STACK},blinds=100/50,bets=fcpa)"
@@ -68,7 +68,7 @@ def margins(state: pyspiel.State, ranges: np.ndarray, policy: WrappedPolicy, opt
   }
   game = pyspiel.load_game("holdem_subgame", parameters)
   subgames = Subgames.of(game, leaves="native")
-  blueprint = Search(game, subgames).following(policy, 0, state)
+  blueprint = HandSearch(game, subgames).following(policy, 0, state)
   river = subgames.cut([0])
   first, second = (ranges[i][blueprint.hands(i)][None] / ranges[i].max() for i in (0, 1))
   pair = first, second

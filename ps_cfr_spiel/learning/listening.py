@@ -29,12 +29,13 @@ from ps_cfr_spiel.learning.boards.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.resolving.search import (
   Lookahead,
+  Problem,
   Searcher,
   SearchSettings,
   ValueFunction,
   asked_ranges,
 )
-from ps_cfr_spiel.resolving.subgames import EchoedRanges, Subgame, Subgames, with_beyond
+from ps_cfr_spiel.resolving.subgames import EchoedRanges, Subgames, with_beyond
 from ps_cfr_spiel.tree import PublicTree
 
 OVERHEARD = 4  # overheard iterations of a search of a turn
@@ -95,9 +96,9 @@ class Listener(Searcher):
     #: by the public states of a frontier, for each mark the ranges [F, H] of both players.
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
-  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    state, heard = self.first(tree), []
-    frontier = tuple(subgame.frontier_states)
+  def run(self, problem: Problem, tree: PublicTree) -> SolverState:
+    state, heard = self.first(problem, tree), []
+    frontier = tuple(problem.subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree
 
     def step(iterations: int) -> None:

@@ -156,6 +156,11 @@ class LeafEvaluator(abc.ABC):
     return type(self).recorded is not LeafEvaluator.recorded
 
   @property
+  def has_values_beyond(self) -> bool:
+    """True if the evaluator's class has a `settle` that is not the default's."""
+    return type(self).settle is not LeafEvaluator.settle
+
+  @property
   def has_payoffs(self) -> bool:
     """True if the evaluator's own class declares `payoffs`; one that has them at times says so here."""
     return declared(self, "payoffs") is not None

@@ -12,7 +12,7 @@ import pytest
 from cuts import TURN
 
 from ps_cfr_spiel import ContinualResolving
-from ps_cfr_spiel.resolving.search import Levels, Searcher, SearchSettings, searcher
+from ps_cfr_spiel.resolving.search import Levels, Searcher, SearchSettings, subgame_run
 from ps_cfr_spiel.resolving.search.promises import find_ends
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import PublicState, children
@@ -56,9 +56,9 @@ def cuts(monkeypatch):
 def given(monkeypatch):
   """Every tree that the solver gets; strategies stay uniform."""
   found = []
-  monkeypatch.setattr(searcher.cfr, "run", lambda tree, state, *_, **__: found.append(tree) or state)
-  monkeypatch.setattr(searcher.cfr, "average_strategy", searcher.cfr.current_strategy)
-  monkeypatch.setattr(searcher.cfr, "average_record", lambda state: [np.zeros(state.recorded[0].shape)])
+  monkeypatch.setattr(subgame_run.cfr, "run", lambda tree, state, *_, **__: found.append(tree) or state)
+  monkeypatch.setattr(subgame_run.cfr, "average_strategy", subgame_run.cfr.current_strategy)
+  monkeypatch.setattr(subgame_run.cfr, "average_record", lambda state: [np.zeros(state.recorded[0].shape)])
   return found
 
 

@@ -21,6 +21,7 @@ from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
 from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_boards, for_hands
 from ps_cfr_spiel.policy.hand_states import dealt_again
+from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver
 from ps_cfr_spiel.solvers.agents import holdem_policy
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 
@@ -187,7 +188,7 @@ def test_flops_are_solved_with_values_of_turns():
   (found,) = solve_batch([given], iterations=3, hands="all", values=values, progress=False)
   assert found.strategies is not None and found.hands is not None
   (h,) = cards.set_numbers(np.array([cards.parse_cards("AhQc")]))
-  search, line = agent.policy._searches_on_path(PublicHand.of(state), 1)[-1]
+  search, line = agent.policy._on_path(PublicHand.of(state), 1)
   for mine, other in zip(search.tables, found.strategies, strict=True):
     for block, same in zip(mine, other, strict=True):
       np.testing.assert_allclose(block, same, atol=1e-4)
@@ -219,7 +220,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
       1, 0
     )
     ranges = agent.policy.ranges(start)
-    search, line = agent.policy._searches_on_path(PublicHand.of(start), 1)[-1]
+    search, line = agent.policy._on_path(PublicHand.of(start), 1)
     promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
     won = search.worths(search.place(line), 0, ranges)
     more[gadget] = (won - promised)[won != 0].max()
@@ -227,7 +228,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   lines = ("Check", "Bet 150", "Raise to 300", "Raise to 450", "Raise to 600")  # each a bet that trees lack
   for n in (3, 5):
     state = play(game, *moves[:5], *lines[:n])
-    search, line = agent.policy._searches_on_path(PublicHand.of(state), state.current_player())[-1]
+    search, line = agent.policy._on_path(PublicHand.of(state), state.current_player())
     assert search.root == line and len(search.betting.children(line)) > 1
     assert sum(agent.policy.action_probabilities(state).values()) == pytest.approx(1)
 
@@ -244,9 +245,9 @@ def test_a_flop_keeps_the_promises_of_the_blueprint():
     options = {"iterations": 50, "gadget": gadget, "values": values}
     policy = ps_cfr_spiel.HoldemPolicy(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "1 a", **options)
     ranges = policy._both(hand)
-    before, line = policy._before(hand, 1)
+    before, line = policy._planned(hand), 0
     promised = before.promised(line, hand.board, 0, ranges)
-    search, line = policy._searches_on_path(hand, 1)[-1]
+    search, line = policy._on_path(hand, 1)
     won = search.worths(search.place(line), 0, ranges)
     more[gadget] = np.maximum(won - promised, 0)[won != 0].mean()
   assert more["cfr-d"] < 0.01 * 600 and more["cfr-d"] < 0.5 * more["unsafe"]
@@ -266,14 +267,14 @@ def test_promises_are_kept(line):
   for gadget in ("cfr-d", "max-margin", "unsafe"):
     policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=200, gadget=gadget)
     state = play(game, *TURN, *line)
-    (turn, root), *_ = policy._searches_on_path(PublicHand.of(play(game, *TURN)), 1)
+    turn, root = policy._on_path(PublicHand.of(play(game, *TURN)), 1)
     ranges = policy.ranges(state)
     if len(line) > 1:
-      before = policy._searches_on_path(PublicHand.of(play(game, *TURN, *line[:-1])), 1)[-1]
+      before = policy._on_path(PublicHand.of(play(game, *TURN, *line[:-1])), 1)
       place = before[0].place(before[0].betting.children(before[1])[0], cards.parse_cards("3c"))
     else:
       before, place = (turn, root), turn.place(root)
-    after, line_there = policy._searches_on_path(PublicHand.of(state), 1)[-1]
+    after, line_there = policy._on_path(PublicHand.of(state), 1)
     promised = before[0].worths(place, 0, ranges)
     kept = after.worths(after.place(line_there), 0, ranges) <= promised + 0.02
     assert kept.all() == (gadget != "unsafe")
@@ -301,13 +302,13 @@ def test_a_search_begins_with_the_strategy_before(line, known):
   state = play(game, *TURN, *line)
   player, hand = state.current_player(), PublicHand.of(state)
   before = PublicHand.of(play(game, *TURN, *(known or line[:-1])))
-  turn, place = policy._searches_on_path(before, player)[-1]
+  turn, place = policy._on_path(before, player)
   if known is None:
     place = turn.betting.children(place)[0]
   (number,) = turn.tree.names.public_states[turn.place(place, hand.board[4:])].decisions
   decision = turn.tree.names.decisions[number]
   expected = turn.tables[player][decision.block][:, decision.row]
-  search, root = policy._searches_on_path(hand, player)[-1]
+  search, root = policy._on_path(hand, player)
   assert search is not turn and np.ptp(expected, 1).max() > 0.1
   same = np.searchsorted(turn.hands(player), search.hands(player))
   np.testing.assert_allclose(search.row(root), expected[:, same], atol=1e-6)
@@ -318,17 +319,19 @@ def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "x / x", iterations=1)
   state = play(game, *TURN, "Bet 2")
-  search, root = policy._searches_on_path(PublicHand.of(state), state.current_player())[-1]
+  search, root = policy._on_path(PublicHand.of(state), state.current_player())
   assert search.row(root).min() > 0.4  # an answer to a check would never fold
-  solved, place, ranges = search.tables, search.place(root), np.ones((2, len(cards.ALL_HANDS)))
-  folding = [
+  solved, subgame = tuple(search.tables), search.subgames.cut([search.place(root)])
+  folding = tuple(
     [block * 0 + (np.arange(len(block)) == 0)[:, None, None] for block in blocks] for blocks in solved
-  ]
-  search.take_unless_worse(folding, place, 1 - state.current_player(), ranges)
-  assert search.tables is solved
-  search.tables = folding
-  search.take_unless_worse(solved, place, 1 - state.current_player(), ranges)
-  assert search.tables is solved
+  )
+  ranges = tuple(np.ones((1, forest.types)) for forest in subgame.tree.players)
+  solver = SubgameSolver(search.subgames, SearchSettings(dtype="float32"))
+  for before, after, kept in ((solved, folding, True), (folding, solved, False)):
+    last = Search(state.current_player(), np.inf, before, (), {}, 0.0)
+    problem = Problem(last, subgame, ranges, None, None, np.inf, (), begun=1)
+    average = [subgame.there(i, table) for i, table in enumerate(after)]
+    assert (solver._tables(problem, average) is before) == kept
 
 
 def test_searches_tremble():
@@ -534,7 +537,7 @@ def test_a_blueprint_of_probabilities_promises_best_responses(player):
   policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1 a;x / a;x", iterations=1)
   hand = PublicHand.of(play(game, "4h4d", "2c3d", *moves))
   ranges = policy.ranges(play(game, "4h4d", "2c3d", *moves))
-  search, line = policy._before(hand, player)
+  search, line = policy._planned(hand), 0
   promised = search.promised(line, hand.board, 1 - player, ranges)
   parameters = {
     "board": cards.card_names(hand.board),
@@ -616,7 +619,7 @@ def test_searches_before_the_flop(bets):
   else:
     assert found["cfr-d"] < 0.03 < 0.1 < found["unsafe"]
   line = ("4h4d", "2c3d", "Raise to 6", "Call", "2d3c4c")
-  ((search, line),) = policy._searches_on_path(PublicHand.of(play(game, *line)), 0)
+  search, line = policy._on_path(PublicHand.of(play(game, *line)), 0)
   assert search.betting.player[line] == 0 and len(search.row(line)) == 1  # a check
 
 
@@ -635,7 +638,7 @@ def test_searches_before_the_flop_by_a_network(monkeypatch):
   suited = [int(set_numbers(np.array(cards.parse_cards(hand)))) for hand in ("AhKh", "AsKs", "AcKc")]
   assert sum(odds.values()) == pytest.approx(1)
   assert all(np.ptp(chances[suited]) < 1e-5 for chances in odds.values())
-  search, _ = policy._searches_on_path(PublicHand.of(play(game, "AhAd", "2c3d")), 1)[-1]
+  search, _ = policy._on_path(PublicHand.of(play(game, "AhAd", "2c3d")), 1)
   leaves, reach = search.tree.leaves, np.zeros((2, len(search.tree.leaves.showdown_payoff), 1326))
   ranges = np.random.default_rng(0).random((2, 169)) @ np.sign(leaves.mean).T
   (end,) = leaves.left

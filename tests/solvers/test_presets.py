@@ -94,7 +94,7 @@ def test_the_agent_of_hold_em_searches_as_deepstack():
   )
   solver.run(6)
   row = solver.average_policy().strategies[0]
-  search, line = policy._searches_on_path(PublicHand.of(state), 0)[-1]
+  search, line = policy._on_path(PublicHand.of(state), 0)
   assert line == 0
   for block, other in zip(search.tables[0], row, strict=True):
     np.testing.assert_allclose(block, other, atol=1e-4)

@@ -91,8 +91,9 @@ class FormOrigin(Origin):
     weights = np.zeros((len(range_), self.prior.shape[player]))
     for (street, runout), rows in boards.items():
       alive, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
-      matrix = self.prior * factor(street, runout)
-      reach = range_[rows] * other
+      of_board = factor(street, runout)
+      matrix, share = (self.prior, of_board) if np.ndim(of_board) == 0 else (self.prior * of_board, 1.0)
+      reach = range_[rows] * other * share  # a number for all deals needs no matrix of its own
       weights[rows] = alive * (reach @ (matrix.T if player == 0 else matrix))
     return weights
 

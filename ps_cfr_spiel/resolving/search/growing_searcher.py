@@ -18,8 +18,8 @@ from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
 from ps_cfr_spiel.resolving.search.searcher import Searcher
-from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, iterated
-from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgame, Subgames, unsafe
+from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, SubgameSolver, iterated
+from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgames, unsafe
 from ps_cfr_spiel.tree import PlayerTree, PublicTree
 
 
@@ -84,14 +84,14 @@ class GrowingSearcher(Searcher):
   def search(self, last: Search, root: int, promises: np.ndarray | None, first: bool) -> Search:
     """Solve the game below a public state, by the gadget unless it is the `first` search of a game."""
     self.problem = self.problems.problem(last, root, promises)
-    return self._solved(self.problem, unsafe if first else self.settings.gadget)
+    return self.solve(self.problem, unsafe if first else self.settings.gadget)
 
   def release(self) -> None:
     """Forget all that only further trees of the same search need: a third of the memory."""
     del self.problem, self.tree, self.state, self.averages
 
-  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    self.tree, self.state = tree, self.first(tree)
+  def run(self, problem: Problem, tree: PublicTree) -> SolverState:
+    self.tree, self.state = tree, self.first(problem, tree)
     if self.before is not None:
       self.state = carried_state(self.before, self)
     self.state = iterated(self.state, functools.partial(self.iterate, tree), self.iterations, self.seconds)
@@ -99,7 +99,7 @@ class GrowingSearcher(Searcher):
 
   def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
     last = problem.last
-    first, second = (problem.subgame.back(i, average[i], last.tables[i]) for i in (0, 1))
+    first, second = SubgameSolver._tables(self, problem, average)
     self.averages = first, second
     if problem.promises is None or self.seen is None:
       return first, second

@@ -13,8 +13,8 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
-from ps_cfr_spiel.resolving.search.promises import Search, best_responses, reach_on_host
-from ps_cfr_spiel.resolving.subgames import KnownSubgames, PaddedShapes, Ranges, Subgame, unsafe
+from ps_cfr_spiel.resolving.search.promises import Search, reach_on_host, responses
+from ps_cfr_spiel.resolving.subgames import KnownSubgames, PaddedShapes, Ranges, Subgame
 from ps_cfr_spiel.tree import Decision
 
 
@@ -67,8 +67,7 @@ class KnownProblems(Problems):
       return None
     ranges, promises = _ones(subgame), None
     if self._safe:
-      tree, strategy = unsafe(subgame, player, ranges).tree, subgame.there(player, last.tables[player])
-      promises = best_responses(tree, strategy, 1 - player, self._dtype)
+      promises = responses(subgame, player, ranges, last.tables, self._dtype)
     else:  # where the opponent never comes, all infostates count the same
       range_ = reach[1 - player][subgame.roots[1 - player].sequence][:, None]
       ranges[1 - player][:] = range_ if range_.any() else 1.0

@@ -24,6 +24,8 @@ class Problem(NamedTuple):
   beyond: BoundValues | None  #: the value function at the frontier, if there is a frontier
   horizon: float  #: of the new search, as in `Search`
   frontier: tuple[int, ...]  #: the same
+  #: as after how many iterations the search begins with the strategies of `last`; 0: with uniform ones.
+  begun: int = 0
 
 
 class Problems(abc.ABC):

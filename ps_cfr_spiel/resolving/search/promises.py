@@ -1,5 +1,6 @@
 """The results of a search that the next one needs: strategies, for ranges, and promises."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,11 +9,12 @@ import numpy as np
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.resolving.search.levels import Levels
 from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
-from ps_cfr_spiel.resolving.subgames import PadTo, Ranges, Subgame, Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import (
   CHANCE,
   TERMINAL,
   Labels,
+  LeafEvaluator,
   PlayerTree,
   PublicTree,
   best_response_values,
@@ -126,9 +128,8 @@ class Promises:
     player, opponent = search.player, 1 - search.player
     subgame = self.subgames.cut(public_states, search.frontier, self.actions, pad_to)
     frontier = self._frozen(search, subgame) if subgame.limited else None
-    tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier).tree
-    strategy = subgame.there(player, search.tables[player])
-    return subgame.roots[opponent], best_responses(tree, strategy, opponent, self.dtype)
+    ranges = self.ranges(search, subgame)
+    return subgame.roots[opponent], responses(subgame, player, ranges, search.tables, self.dtype, frontier)
 
   def _frozen(self, search: Search, subgame: Subgame) -> FrozenValues:
     """The opponent's values where the last search's lookahead ended; the player's are not needed."""
@@ -158,6 +159,44 @@ def reach_on_host(forest: PlayerTree, table: Table) -> np.ndarray:
       reach.append((table[block] * rows[end - count : end]).reshape(-1, forest.types))
       block += 1
   return np.concatenate(reach)
+
+
+def responses(
+  subgame: Subgame,
+  player: int,
+  ranges: Ranges,
+  tables: tuple[Table, Table],
+  dtype: str,
+  beyond: BoundValues | None = None,
+) -> np.ndarray:
+  """Values of best responses to a player, [roots, H] of the opponent: unnormalised, as promises are.
+
+  Args:
+    subgame: where they respond.
+    player: who plays the own of `tables`, strategies of the whole game.
+    ranges: of both players at the roots.
+    tables: of both players; the opponent's counts where values beyond the tree depend on it (`settle`).
+    dtype: of the numbers.
+    beyond: fixed values at the frontier, if there is one.
+  """
+  strategy = subgame.there(player, tables[player])
+  if subgame.tree.leaves.has_values_beyond:
+    theirs = subgame.there(1 - player, tables[1 - player])
+    played = (strategy, theirs) if player == 0 else (theirs, strategy)
+    with precision(dtype):
+      leaves = _settled(*to_device((subgame.tree, played, ranges), dtype))
+    subgame = dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
+  return best_responses(unsafe(subgame, player, ranges, None, beyond).tree, strategy, 1 - player, dtype)
+
+
+@jit()  # at once: each of its operations would be compiled for each tree
+def _settled(tree: PublicTree, strategies: Sequence[Table], ranges: Ranges) -> LeafEvaluator:
+  """A tree's leaves with the values beyond fixed at those for both strategies and ranges."""
+  reach = [
+    [part * range_ for part in forest.leaf.pull(sequence_reach(forest, played))]
+    for forest, played, range_ in zip(tree.players, strategies, ranges, strict=True)
+  ]
+  return tree.leaves.settle(reach)
 
 
 def best_responses(tree: PublicTree, strategy: Table, player: int, dtype: str) -> np.ndarray:

@@ -1,9 +1,12 @@
 """One search, of a listed game, a tree made on demand, or a hand of hold'em alike.
 
-A gadget is put on a subgame, CFR iterates on it under a limit of time, and averages inside the subgame are
-the result. Callers differ in their subgames, their promises, and the strategies with which a search begins.
+A gadget is put on the subgame of a problem, CFR iterates on it under a limit of time, and averages inside the
+subgame are the result. Callers differ in the problems that they make. A search may begin with the strategies
+before, as if it had come to them (strategies as a warm start: Brown and Sandholm 2016); it keeps them if its
+own are worse.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
 import jax
@@ -15,9 +18,10 @@ from ps_cfr_spiel.arguments import check_count, check_derived
 from ps_cfr_spiel.backend.device import Device, check_finite, precision, run_for, to_device
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import ROUND, SearchOptions
-from ps_cfr_spiel.resolving.search.promises import Table
+from ps_cfr_spiel.resolving.search.problems import Problem
+from ps_cfr_spiel.resolving.search.promises import Search, Table, responses
 from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
-from ps_cfr_spiel.resolving.subgames import BoundValues, Gadget, GadgetTree, Ranges, Subgame, gadget_of
+from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget_of
 from ps_cfr_spiel.tree import Array, PublicTree
 
 FIRST = 16  # iterations of a search before the first look at the clock
@@ -58,46 +62,97 @@ class SearchSettings(SearchOptions):
     return cfr.run(tree, state, iterations, delay, **method)
 
 
-def solve(
-  subgame: Subgame,
-  gadget: Gadget,
-  player: int,
-  ranges: Ranges,
-  promises: Float[np.ndarray, "_roots _H"] | None,
-  beyond: BoundValues | None,
-  dtype: str,
-  solver: Callable[[GadgetTree], Result],
-  device: Device | None = None,
-) -> tuple[list[Table], Sequence[Float[Array, "F H"]]]:
-  """Both players' strategies in a subgame that one of them solves again, and the values at its frontier.
+class SubgameSolver:
+  """The search of a problem: `Searcher` makes problems of a game, hold'em of a hand."""
 
-  Args:
-    subgame, gadget, player, ranges, promises, beyond: see `Gadget`.
-    dtype: the numbers of the search.
-    solver: solves the tree of the gadget, by `by_cfr` for instance; called within `precision`.
-    device: the place of the search; None for the CPU.
+  def __init__(
+    self,
+    subgames: Subgames,
+    settings: SearchSettings,
+    seconds: float | None = None,
+    device: Device | None = None,
+    first_look: int = FIRST,
+  ):
+    """Make a solver.
 
-  ValueError for arguments that do not fit the subgame, or a gadget that returns something else than a tree;
-  FloatingPointError for strategies that are not finite.
-  """
-  with precision(dtype, device):
-    game = gadget(subgame, player, ranges, promises, beyond)
-    if not isinstance(game, GadgetTree):
-      raise ValueError(f"A gadget must return a GadgetTree; {gadget!r} returned {type(game).__name__}.")
-    strategies, values = solver(game)
-    average = [game.inside(subgame, i, blocks) for i, blocks in enumerate(strategies)]
-  check_finite(f"The search from public states {list(subgame.public_states)}", average, dtype)
-  return average, values
+    Args:
+      subgames: of the game.
+      settings: of each search.
+      seconds: the time of a search's iterations, after which none begins; compilation comes on top.
+      device: the place of the iterations; None for the CPU.
+      first_look: the iterations that are made in any time.
+    """
+    self.subgames, self.settings, self.seconds = subgames, settings, seconds  #: as given
+    self._device, self._first_look = device, first_look
 
+  def solve(self, problem: Problem, gadget: Gadget) -> Search:
+    """The results of a search, without its `seconds`.
 
-def by_cfr(
-  subgame: Subgame, game: GadgetTree, dtype: str, run: Callable[[PublicTree], SolverState]
-) -> Result:
-  """The averages after a run of CFR on the tree of a gadget."""
-  tree = to_device(game.tree.grouped(any_index=True), dtype)
-  state = run(tree)
-  values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
-  return cfr.average_strategy(tree, state), values
+    ValueError for a gadget that returns something else than a tree, or values that are not finite, which
+    strategies would follow; FloatingPointError for strategies that are not finite.
+    """
+    last, subgame, settings = problem.last, problem.subgame, self.settings
+    with precision(settings.dtype, self._device):
+      game = gadget(subgame, last.player, problem.ranges, problem.promises, problem.beyond)
+      if not isinstance(game, GadgetTree):
+        raise ValueError(f"A gadget must return a GadgetTree; {gadget!r} returned {type(game).__name__}.")
+      strategies, values = self.solved(problem, gadget, game)
+      average = [game.inside(subgame, i, blocks) for i, blocks in enumerate(strategies)]
+    if not all(np.isfinite(v).all() for v in values):
+      raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
+    check_finite(f"The search from public states {list(subgame.public_states)}", average, settings.dtype)
+    promised = dict(last.promised)
+    if subgame.limited:
+      known = subgame.frontier[1 - last.player].knowledge.tolist()
+      promised |= zip(known, values[1 - last.player], strict=False)  # padding has no infostate
+    tables = self._tables(problem, average)
+    return Search(last.player, problem.horizon, tables, problem.frontier, promised, 0.0)
+
+  def solved(self, problem: Problem, gadget: Gadget, game: GadgetTree) -> Result:
+    """The search of a problem in its tree with the gadget: the averages after a run of CFR."""
+    tree = to_device(game.tree.grouped(any_index=True), self.settings.dtype)
+    state = self.run(problem, tree)
+    values = [cfr.average_record(p)[0] for p in state.players] if problem.subgame.limited else []
+    return cfr.average_strategy(tree, state), values
+
+  def run(self, problem: Problem, tree: PublicTree) -> SolverState:
+    """Run all iterations of a problem on its tree with the gadget; `learning.listening` takes parts."""
+    step = functools.partial(self.iterate, tree, begun=problem.begun)
+    return iterated(self.first(problem, tree), step, self.settings.iterations, self.seconds, self._first_look)
+
+  def first(self, problem: Problem, tree: PublicTree) -> SolverState:
+    """The state of a search before its first iteration."""
+    if not problem.begun:
+      return cfr.init(tree, self.settings.rule, self.settings.dtype)
+    there = [problem.subgame.there(i, table) for i, table in enumerate(problem.last.tables)]
+    played = [tuple(GadgetTree(tree).outside(i, blocks)) for i, blocks in enumerate(there)]
+    return cfr.resumed(tree, self.settings.rule, self.settings.dtype, played, problem.begun)
+
+  def iterate(self, tree: PublicTree, state: SolverState, iterations: int, begun: int = 0) -> SolverState:
+    """Run further iterations of a search; averages leave out those that it begins with, `begun`."""
+    return self.settings.iterate(tree, state, iterations, begun + self.settings.averaging_delay)
+
+  def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
+    """`Search.tables` after a search, from its average strategies in the subgame."""
+    last = problem.last
+    # Rows outside the subgame are shared between searches.
+    first, second = (problem.subgame.back(i, average[i], last.tables[i]) for i in (0, 1))
+    kept = problem.begun and self._worse(problem, (first, second))
+    return last.tables if kept else (first, second)
+
+  def _worse(self, problem: Problem, tables: tuple[Table, Table]) -> bool:
+    """True if strategies may lose more to best responses than those before: few iterations can spoil them.
+
+    Where an infostate of the opponent wins more than before, the opponent may always come with it. Where it
+    wins less, that counts by the range: infostates that never come must not pay for others.
+    """
+    player, ranges = problem.last.player, problem.ranges
+    before, after = (
+      responses(problem.subgame, player, ranges, played, self.settings.dtype)
+      for played in (problem.last.tables, tables)
+    )
+    more, less = np.maximum(after - before, 0), np.maximum(before - after, 0)
+    return bool(more.sum() > (less * ranges[1 - player]).sum())
 
 
 def iterated(

@@ -18,6 +18,7 @@ from ps_cfr_spiel.backend.device import bytes_of, jit, to_device
 from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.compilation.histories import find_histories, history_origin
 from ps_cfr_spiel.resolving.search.levels import stops_ahead
+from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand
 from ps_cfr_spiel.resolving.search.searcher import Searcher
 from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, iterated
@@ -92,11 +93,11 @@ class TrunkSearcher(Searcher):
     self.states, self.below, self.keep = states, below, keep  #: as given
     self._note, self._apart_shapes, self._kept = note, shapes[1], dict[int, Apart]()
 
-  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    state = self.first(tree)
+  def run(self, problem: Problem, tree: PublicTree) -> SolverState:
+    state, subgame = self.first(problem, tree), problem.subgame
     if not subgame.limited:
       self._note(bytes_of((tree, state)))
-      return super().run(subgame, tree)
+      return super().run(problem, tree)
     asking = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
 
     def step(state: SolverState, iterations: int) -> SolverState:

@@ -22,15 +22,14 @@ nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
-break promises less: ten from uniform play lose more than a blueprint does. If best responses of all the
-opponent's hands together win less from the strategies before than from those of the search, they are kept.
+break promises less: ten from uniform play lose more than a blueprint does. Where best responses of the
+opponent's hands may win more from the search than from the strategies before, these are kept.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
 of the player to move.
 """
 
-import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -49,30 +48,27 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
-from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.search import Result, SearchSettings, by_cfr, iterated, solve
-from ps_cfr_spiel.resolving.subgames import GadgetTree, Subgames, gadget_of, unsafe
+from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver
+from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
   Game,
+  HandSearch,
   PublicHand,
-  Search,
   State,
   StreetSearch,
+  reweighted,
   street_of,
 )
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
-from ps_cfr_spiel.tree import PublicTree
 
-TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
 KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
-NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
 # Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far.
 BEGUN = 40
@@ -157,10 +153,10 @@ class HoldemPolicy(SearchPolicy):
     last = self._last(state)
     return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
 
-  def _last(self, state: State) -> tuple[Search, int] | None:
+  def _last(self, state: State) -> tuple[HandSearch, int] | None:
     """The search of the player to move, and its line at a state; None where the blueprint plays."""
     hand = PublicHand.of(state)
-    return self._searches_on_path(hand, state.current_player())[-1] if hand.street >= self._first else None
+    return self._on_path(hand, state.current_player()) if hand.street >= self._first else None
 
   def forget(self) -> None:
     """Forget the last searches, which take up memory."""
@@ -177,15 +173,31 @@ class HoldemPolicy(SearchPolicy):
       raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
-  def _before(self, hand: PublicHand, player: int) -> tuple[Search, int]:
-    """The search before, or the blueprint: it promises values at a street's first decision; and its line."""
-    start, _ = hand.on_street(self._rules, hand.street)
-    last = None
-    if hand.street > self._first:
-      last = self._searches_on_path(hand.until(start, hand.street - 1), player)[-1]
-    return last or (self._planned(hand.until(start, hand.street)), 0)
+  def _on_path(self, hand: PublicHand, player: int) -> tuple[HandSearch, int]:
+    """The last of a player's searches on the way to a place, and its line there."""
+    last: tuple[HandSearch, int] | None = None
+    for street in range(self._first, hand.street + 1):
+      start, chips = hand.on_street(self._rules, street)
+      search = self._search(hand.until(start, street), player, last)
+      line = search.root
+      for k, n in enumerate(chips, 1):
+        if (after := search.after(line, n)) is None:
+          search = self._search(hand.until(start + k, street), player, (search, line))
+          after = search.root
+        line = after
+      last = search, line
+    assert last is not None
+    return last
 
-  def _planned(self, hand: PublicHand) -> Search:
+  def _before(self, hand: PublicHand, player: int) -> tuple[HandSearch, int] | None:
+    """The search before the one that begins at a place, and its last line; None for the first one."""
+    start, chips = hand.on_street(self._rules, hand.street)
+    if not chips and hand.street == self._first:
+      return None
+    # Also after a bet that the search before lacks, a search begins at the decision before it.
+    return self._on_path(hand.until(start + max(len(chips) - 1, 0), hand.street - (not chips)), player)
+
+  def _planned(self, hand: PublicHand) -> HandSearch:
     """The blueprint from the first decision of a street on, as a search of the tree to be searched."""
     *_, (start, _) = self._moves(hand)
     search = self._empty(hand, self._bets)
@@ -221,38 +233,23 @@ class HoldemPolicy(SearchPolicy):
     for state, action in self._moves(hand):
       if action is not None:
         odds, player = self.blueprint.for_hands_at(state), state.current_player()
-        chances = odds.get(action, np.zeros(NUM_HANDS))
-        reweighted = weights[player] * (chances if self._safe else _trembling(chances, len(odds)))
-        weights[player] = reweighted if reweighted.max() > NEVER else weights[player]
+        played = odds.get(action, np.zeros(NUM_HANDS))
+        weights[player] = reweighted(weights[player], played, 0 if self._safe else len(odds))
     return weights
 
-  def _range(self, hand: PublicHand, player: int) -> np.ndarray:
-    """float64[1326]: a player's range at a place, by the player's own searches.
+  def _range(self, hand: PublicHand, player: int, last: tuple[HandSearch, int] | None) -> np.ndarray:
+    """float64[1326]: a player's range where a search begins, by `last`, the player's own search before.
 
-    A move that they lack, or never make, changes nothing.
+    A move that a search lacks, or never makes, changes nothing.
     """
-    start, chips = hand.on_street(self._rules, hand.street)
-    begun = hand.until(start, hand.street)
-    if hand.street == self._first:
-      weights = np.array(self._known.once(("ranges", begun), lambda: self._ranges(begun))[player])
+    if last is None:
+      weights = self._known.once(("ranges", hand), lambda: self._ranges(hand))[player]
     else:
-      weights = self._range(hand.until(start, hand.street - 1), player)
+      weights = last[0].range_at(last[1], player, trembling=not self._safe)
     free = self._free(hand.board)
-    weights = weights * free if (weights * free).any() else free.astype(float)
-    searches = (
-      self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
-    )
-    for (search, line), n in zip(searches, chips, strict=True):
-      after = search.after(line, n)
-      if search.betting.player[line] == player and after is not None:
-        row = search.row(line)
-        played = row[search.betting.rank[after]]
-        moved, held = np.zeros(NUM_HANDS), search.hands(player)
-        moved[held] = weights[held] * (played if self._safe else _trembling(played, len(row)))
-        weights = moved if moved.max() > NEVER else weights
-    return weights
+    return weights * free if (weights * free).any() else free.astype(float)
 
-  def _searched(self, state: State, search: Search, line: int) -> dict[int, np.ndarray]:
+  def _searched(self, state: State, search: HandSearch, line: int) -> dict[int, np.ndarray]:
     """The moves that the player's search finds at a line, for all hands."""
     lines = search.betting
     player = int(lines.player[line])
@@ -265,79 +262,52 @@ class HoldemPolicy(SearchPolicy):
       probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return probabilities
 
-  def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int]]:
-    """A player's search at each place on the street so far, the first and the last included, and its line."""
-    start, chips = hand.on_street(self._rules, hand.street)
-    searches = [(self._search(hand.until(start, hand.street), player, None), 0)]
-    for k, n in enumerate(chips, 1):
-      search, line = last = searches[-1]
-      after = search.after(line, n)
-      if after is None:
-        search = self._search(hand.until(start + k, hand.street), player, last)
-        after = search.root
-      searches.append((search, after))
-    return searches
-
-  def _search(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
-    """A player's search from a place on; `last` is the one before on this street, and its line."""
+  def _search(self, hand: PublicHand, player: int, last: tuple[HandSearch, int] | None) -> HandSearch:
+    """A player's search from a place on; `last` is the one before, and its line there."""
     player *= self._safe  # else the searches of both are the same
     return self._known.once((hand, player), lambda: self._resolved(hand, player, last))
 
   def _both(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
-    return np.array([self._range(hand, player) for player in (0, 1)])
+    return np.array([self._range(hand, player, self._before(hand, player)) for player in (0, 1)])
 
-  def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
+  def _resolved(self, hand: PublicHand, player: int, last: tuple[HandSearch, int] | None) -> HandSearch:
     """The search from a street's first decision, or from a bet on that the last search lacks."""
-    start, chips = hand.on_street(self._rules, hand.street)
-    from_hand, bets = hand, self._bets
+    bets, (_, chips) = self._bets, hand.on_street(self._rules, hand.street)
     if chips:
-      from_hand = hand.until(start + len(chips) - 1, hand.street)
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     search = self._empty(hand, bets, chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
     gadget = self._gadget if safe else unsafe
-    before, line = last or self._before(hand, player) if safe else (None, 0)
+    promising = None
+    if safe:
+      # The blueprint promises before the first search, to both players.
+      promising = last or (self._known.once(("planned", hand), lambda: self._planned(hand)), 0)
     known = False  # whether there is a strategy whose best responses are promised
-    if before is not None and (known := before.goes_to(hand.board)):
-      came = hand.board[len(before.game.board) :]
-      search.continuing(before, line if came else 0, came)  # on a street both begin with its first decision
-    ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
-    both = not safe or gadget.expects or isinstance(before, StreetSearch)
-    for i in (0, 1) if both else (player,):
-      ranges[i] = self._range(from_hand, i)
-    worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
-    first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
+    if promising is not None and (known := promising[0].goes_to(hand.board)):
+      came = hand.board[len(promising[0].game.board) :]
+      search.continuing(promising[0], promising[1] if came else 0, came)  # on a street both begin with it
+    # The opponent's range is by this player's searches, too, unless the search answers or values it.
+    theirs = last
+    if self._gadget.expects or (promising is not None and isinstance(promising[0], StreetSearch)):
+      theirs = self._before(hand, opponent)
+    for i, before in ((player, last), (opponent, theirs)):
+      search.ranges[i] = self._range(hand, i, before)
+    first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(search.ranges))
     promises = None
-    if worths is not None:
+    if promising is not None:
+      worths = promising[0].promised(promising[1], hand.board, opponent, search.ranges)
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    method, begun = self._methods[hand.street], BEGUN if known else 0
-
-    def run(game: GadgetTree, tree: PublicTree) -> SolverState:
-      """The search, which begins with the strategies before if they are known."""
-      if known:
-        played = [game.outside(i, subgame.there(i, tables)) for i, tables in enumerate(search.tables)]
-        state = cfr.resumed(tree, method.rule, DTYPE, [*map(tuple, played)], begun)
-      else:
-        state = cfr.init(tree, method.rule, DTYPE)
-      step = functools.partial(method.iterate, tree, delay=begun + method.averaging_delay)
-      return iterated(state, step, method.iterations, self.options.seconds, FIRST)
-
-    def solver(game: GadgetTree) -> Result:
-      return by_cfr(subgame, game, DTYPE, functools.partial(run, game))
-
-    given = subgame, gadget, player, (first, second), promises, None, DTYPE, solver
+    begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)
+    problem = Problem(begins, subgame, (first, second), promises, None, np.inf, (), BEGUN if known else 0)
+    settings, device = self._methods[hand.street], self._device(lambda: search.size)
     with self.searching(progress=False):
-      average, _ = solve(*given, self._device(lambda: search.size))
-    solved = [subgame.back(i, blocks, search.tables[i]) for i, blocks in enumerate(average)]
-    if known:
-      search.take_unless_worse(solved, search.place(search.root), opponent, ranges)
-    else:
-      search.tables = solved
+      solver = SubgameSolver(search.subgames, settings, self.options.seconds, device, FIRST)
+      search.tables = [*solver.solve(problem, gadget).tables]
     return search
 
-  def _empty(self, hand: PublicHand, bets: BetSizes, moves: Sequence[int] = ()) -> Search:
+  def _empty(self, hand: PublicHand, bets: BetSizes, moves: Sequence[int] = ()) -> HandSearch:
     """A search of the rest of a hand from the first decision of the street on, begun after some moves.
 
     With values beyond, it ends with the street.
@@ -368,7 +338,7 @@ class HoldemPolicy(SearchPolicy):
         return game, Subgames.of(game)
 
     made = self._trees.once((name, *parameters.items()), compiled)
-    return Search(*made, moves) if values is None else StreetSearch(*made, values, moves)
+    return HandSearch(*made, moves) if values is None else StreetSearch(*made, values, moves)
 
   def _device(self, actions: Callable[[], int]) -> Device | None:
     """The device of a search with this number of actions of all infostates."""
@@ -384,7 +354,3 @@ def _actions(game: pyspiel.Game) -> int:
 
 def _game_text(bets: BetSizes) -> str:
   return sizes_text(bets).replace(",", "")
-
-
-def _trembling(chance: np.ndarray, actions: int) -> np.ndarray:
-  return (1 - TREMBLE) * chance + TREMBLE / actions

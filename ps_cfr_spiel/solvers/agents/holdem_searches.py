@@ -6,6 +6,7 @@ that a tree lacks are written into the text of its sizes.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import jax
 import numpy as np
 
-from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.batches import StreetValues
 from ps_cfr_spiel.cards.poker import Betting, CardDeal, CardGame, Situation, betting, cards, read_card_game
 from ps_cfr_spiel.compilation.compiler import (
@@ -24,14 +25,16 @@ from ps_cfr_spiel.compilation.compiler import (
   street_ends,
 )
 from ps_cfr_spiel.policy import WrappedPolicy
-from ps_cfr_spiel.resolving.search import best_responses
-from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import Array, LeafEvaluator, PublicTree, sequence_reach
+from ps_cfr_spiel.resolving.search import responses
+from ps_cfr_spiel.resolving.subgames import Subgames
+from ps_cfr_spiel.tree import PublicTree
 
 State = Any  # a state of `holdem`, whose class is not one of this package
 Game = Any  # a `holdem_subgame`, likewise
 DTYPE = "float32"  # of searches
 NUM_HANDS = len(cards.ALL_HANDS)
+TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
+NEVER = 1e-30  # weight that counts as none
 
 
 class PublicHand(NamedTuple):
@@ -84,8 +87,8 @@ class PublicHand(NamedTuple):
     )
 
 
-class Search:
-  """A solved rest of a hand, from some line of its betting on, as a compiled game: the strategies."""
+class HandSearch:
+  """A solved rest of a hand, from some line of its betting on, as a compiled game: strategies and ranges."""
 
   def __init__(self, game: Game, subgames: Subgames, moves: Sequence[int] = ()):
     """Uniform strategies at first; `subgames` is the compiled game, which counts chips.
@@ -100,6 +103,8 @@ class Search:
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
+    #: float64[2, 1326], both players' ranges there; of ones where a player's does not count.
+    self.ranges = np.ones((2, NUM_HANDS))
 
   def spent(self, line: int, player: int) -> int:
     """The chips that a player has in the pot at a line."""
@@ -160,7 +165,7 @@ class Search:
     """True if it has strategies for a board; a `StreetSearch` has those of its street alone."""
     return len(board) >= len(self.game.board)
 
-  def continuing(self, before: "Search", start: int, came: cards.Board = ()) -> Self:
+  def continuing(self, before: "HandSearch", start: int, came: cards.Board = ()) -> Self:
     """The same with the strategies of both players in a search before, from one of its lines on.
 
     `came` are the public cards that came at that line. The bets there nearest to those of this search are
@@ -192,7 +197,7 @@ class Search:
           pairs[child] = below[_nearest_line(self, child, before, below)]
     return self
 
-  def _runouts_in(self, before: "Search", line: int, other: int, came: cards.Board) -> np.ndarray:
+  def _runouts_in(self, before: "HandSearch", line: int, other: int, came: cards.Board) -> np.ndarray:
     """int[n]: the number of each runout of a line, after the cards that `came`, at one of a search before."""
     runouts, longer = (
       search.lines.runouts[search.betting.street[at]] for search, at in ((self, line), (before, other))
@@ -235,6 +240,19 @@ class Search:
     known, cards_by_place = lines.runouts[lines.came.index(len(runout))], map(self.game.deck.index, runout)
     return int(lines.starts[line]) + known.tolist().index(list(cards_by_place))
 
+  def range_at(self, line: int, player: int, trembling: bool) -> np.ndarray:
+    """float64[1326]: a player's range at a line of the first street, from that where the search begins."""
+    way = [line]
+    while way[-1] != self.root:
+      way.append(int(self.betting.parent[way[-1]]))
+    weights = self.ranges[player]
+    for above, child in itertools.pairwise(way[::-1]):
+      if self.betting.player[above] == player:
+        odds = np.zeros((len(self.betting.children(above)), NUM_HANDS))
+        odds[:, self.hands(player)] = self.row(above)
+        weights = reweighted(weights, odds[self.betting.rank[child]], len(odds) if trembling else 0)
+    return weights
+
   def row(self, line: int) -> np.ndarray:
     """float64[A, H]: the strategy of the player to act, on the first street of the search."""
     block, (at, *_) = self._rows(line)
@@ -259,47 +277,20 @@ class Search:
 
     It responds to the other player's strategy with the other's of the ranges there, float64[2, 1326].
     """
-    values, weight = self._responses(place, player, ranges)
+    subgame = self.subgames.cut([place])
+    first, second = (ranges[i][self.hands(i)][None] for i in (0, 1))
+    values = responses(subgame, 1 - player, (first, second), (self.tables[0], self.tables[1]), DTYPE)[0]
+    weight = subgame.prior.weight(player, (second, first)[player])[0]
     worths = np.zeros(NUM_HANDS)
     worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
     return worths
 
-  def take_unless_worse(
-    self, tables: list[list[np.ndarray]], place: int, player: int, ranges: np.ndarray
-  ) -> None:
-    """Take other strategies, unless best responses of a player's hands win more from them in all.
 
-    `place` and `ranges` are as in `worths`; the player's range weighs the hands. Few iterations can turn a
-    good strategy into a worse one.
-    """
-    both, share = (self.tables, tables), ranges[player][self.hands(player)]
-    wins = []
-    for self.tables in both:
-      wins.append(float(self._responses(place, player, ranges)[0] @ share))
-    self.tables = both[wins[1] <= wins[0]]
-
-  def _responses(self, place: int, player: int, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The wins of best responses of a player's hands, and how often these meet others; float64[H] each."""
-    subgame, other = self.subgames.cut([place]), 1 - player
-    first, second = ((ranges[i][self.hands(i)] / self.lines.form.weights[i])[None] for i in (0, 1))
-    range_ = (first, second)[other]
-    whole = np.ones((1, len(self.hands(player))))
-    tree = unsafe(
-      self._settled(subgame, (first, second)), other, (range_, whole) if player else (whole, range_)
-    ).tree
-    values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
-    return np.asarray(values, float), subgame.prior.weight(player, range_)[0]
-
-  def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
-    """The subgame with values beyond it, if there are any, fixed at those for both strategies and ranges."""
-    return subgame
-
-
-class StreetSearch(Search):
+class StreetSearch(HandSearch):
   """A search of one street, whose values when the next card has come are those of a value function."""
 
   def __init__(self, game: Game, subgames: Subgames, values: StreetValues, moves: Sequence[int] = ()):
-    """The arguments of `Search`, of `street_of`, and the value function."""
+    """The arguments of `HandSearch`, of `street_of`, and the value function."""
     super().__init__(game, subgames, moves)
     self._values = values
 
@@ -312,14 +303,19 @@ class StreetSearch(Search):
   def goes_to(self, board: cards.Board) -> bool:
     return len(board) == len(self.game.board)
 
-  def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
-    played = [subgame.there(i, table) for i, table in enumerate(self.tables)]
-    with precision(DTYPE):
-      leaves = _settled(*to_device((subgame.tree, played, ranges), DTYPE))
-    return dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
+
+def reweighted(weights: np.ndarray, played: np.ndarray, actions: int = 0) -> np.ndarray:
+  """float64[1326]: a range after a move, by Bayes' rule; as before if no hand makes it.
+
+  `played` is the probability of the move by hand. With a number of `actions` a share of uniform play is
+  added, for ranges that are believed.
+  """
+  odds = (1 - TREMBLE) * played + TREMBLE / actions if actions else played
+  after = weights * odds
+  return after if after.max() > NEVER else weights
 
 
-def _nearest_line(search: Search, line: int, other: Search, lines: Sequence[int]) -> int:
+def _nearest_line(search: HandSearch, line: int, other: HandSearch, lines: Sequence[int]) -> int:
   """The number among some lines of another search of the move nearest to that which leads to a line."""
   bets = [k for k, there in enumerate(lines) if other.betting.action[there] > betting.CALL]
   action = int(search.betting.action[line])
@@ -328,16 +324,6 @@ def _nearest_line(search: Search, line: int, other: Search, lines: Sequence[int]
     return min(bets, key=lambda k: abs(other.spent(lines[k], player) - search.spent(line, player)))
   passive = min(action, betting.CALL)
   return min(range(len(lines)), key=lambda k: abs(int(other.betting.action[lines[k]]) - passive))
-
-
-@jit()  # at once: each of its operations would be compiled for each tree
-def _settled(tree: PublicTree, strategies: Sequence[Sequence[Array]], ranges: Ranges) -> LeafEvaluator:
-  """A tree's leaves with the values beyond fixed at those for both strategies and ranges."""
-  reach = [
-    [part * range_ for part in forest.leaf.pull(sequence_reach(forest, played))]
-    for forest, played, range_ in zip(tree.players, strategies, ranges, strict=True)
-  ]
-  return tree.leaves.settle(reach)
 
 
 def street_of(game: Game, values: StreetValues) -> Subgames:
