@@ -42,6 +42,12 @@ def test_values_of_self_play_are_played_with(tmp_path, capsys):
   assert f"--opponent=search:{file}" in capsys.readouterr().out
   assert run("match", f"search:{file}", "random", "--hands=4", "--json") == 0
   assert json.loads(capsys.readouterr().out)["game"] == "kuhn_poker()"
+  judging = ("judge", "kuhn_poker", f"search:{file}", "random", "--hands=4", "--iterations=100", "--json")
+  assert run(*judging) == 0
+  searches, uniform = json.loads(capsys.readouterr().out)["agents"]
+  assert searches["agent"] == f"search:{file}" and searches["loss"]["mean"] < uniform["loss"]["mean"]
+  assert run("judge", "leduc_poker", f"search:{file}", "random") == 2
+  assert "These values are for kuhn_poker(), not for leduc_poker()" in capsys.readouterr().err
   assert run("learn", "kuhn_poker", "--teacher=self-play") == 2
   assert "learns from its own values, turn by turn: give --turns=8" in capsys.readouterr().err
   assert run("match", "search:", "random") == 2

@@ -329,17 +329,17 @@ def test_features_may_be_any_callable():
 
 @pytest.mark.parametrize("player", [0, 1])
 def test_public_tensors_are_public(player, monkeypatch):
-  """One that shows a player's die is refused, whoever's it is."""
+  """One that shows whether a player's die is the middle face of three is refused, whoever's it is."""
 
   def at(self, path, who):
     state = self.game.new_initial_state()
     for action in path:
       state.apply_action(action)
-    return np.array([path[player]] if who == 2 else state.information_state_tensor(who), np.float32)
+    return np.array([path[player] % 2] if who == 2 else state.information_state_tensor(who), np.float32)
 
   monkeypatch.setattr(Observations, "at", at)
   monkeypatch.setattr(Observations, "public", True)
-  game = pyspiel.load_game("liars_dice(dice_sides=2)")
+  game = pyspiel.load_game("liars_dice(dice_sides=3)")
   for states in (PublicStates(game), public_states_of(game)):
     members = states.members((0, 0, 0))
     subgames = states.below(members, stops_ahead(1, 1))

@@ -156,6 +156,9 @@ def test_wrong_input_is_refused():
     PublicStates(pyspiel.load_game("phantom_ttt"), "observer").members([0])
   with pytest.raises(ValueError, match="closure' or 'observer'"):
     PublicStates(game, "none")
+  for seconds in (0, -1.0, np.nan):
+    with pytest.raises(ValueError, match="seconds must be a number above 0, got"):
+      OnDemandResolving(game, 5, seconds=seconds)
   dark_hex = pyspiel.load_game("dark_hex(board_size=2)")
   with pytest.raises(ValueError, match="no public states"):
     OnDemandResolving(dark_hex, 5).action_probabilities(dark_hex.new_initial_state())

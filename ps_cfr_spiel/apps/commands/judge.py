@@ -152,7 +152,7 @@ COMMAND = Command(
   "player wins than the solution would, against opponents that play the solution. For players whose "
   "probabilities are known it is computed; for others it is estimated from the frequencies of their moves, "
   "with far fewer games than by chips. The games are those of a file, or of A and B, players as in match: "
-  "bots by name, search, or files of policies.",
+  "bots by name, search, search:FILE, or files of policies.",
   examples=(
     "judge leduc_poker --games=games.jsonl",
     "judge leduc_poker always_call random --hands=500",

@@ -111,9 +111,7 @@ class Reading:
     rows = []
     for infostates in zip(*self.paths, strict=True):
       # Those of one player may all have the same infostate of the other, so both players' are compared.
-      first, *others = (
-        path for paths in infostates for path in (next(iter(paths.values())), next(reversed(paths.values())))
-      )
+      first, *others = dict.fromkeys(path for paths in infostates for path in paths.values())
       rows.append(tensor := self.observations.at(first, PUBLIC))
       for other in others:
         if not np.array_equal(tensor, self.observations.at(other, PUBLIC)):
