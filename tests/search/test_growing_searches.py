@@ -16,7 +16,7 @@ from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.matches import CFRD, OnDemandResolving
 from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingProblems
-from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues
+from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues, ValueFunction
 from ps_cfr_spiel.values import CFRValues, StateValues
 
 NOTHING = StateValues(lambda states: np.zeros(len(states)))
@@ -84,7 +84,27 @@ def test_trees_are_then_those_of_searches_of_whole_subgames():
   assert steps[1].opened > 0
   for policy in (whole, grown):
     kept = size_of([*policy._steps.values(), policy.searches.states._members])
-    assert 0.7 * kept < policy.kept_bytes < 1.3 * kept
+  assert 0.7 * kept < policy.kept_bytes < 1.3 * kept
+
+
+class Zeros(ValueFunction):
+  """Values of zero that read nothing."""
+
+  solves = False
+
+  def bind(self, subgames, public_states, pad_to=None):
+    subgame = subgames.cut(public_states, pad_to=pad_to)
+    shapes = [(subgame.shape.roots[i], p.types) for i, p in enumerate(subgame.tree.players)]
+    return jax.tree_util.Partial(lambda zeros, player, ranges: zeros[player], [*map(np.zeros, shapes)])
+
+
+@pytest.mark.parametrize("dice", ["numdice=1,dice_sides=6", "numdice=2,dice_sides=4"])
+def test_memory_of_trees_of_lines_is_told(dice):
+  game = pyspiel.load_game(f"liars_dice({dice})")
+  policy = OnDemandResolving(game, 2, lookahead=1, value_function=Zeros(), **SOLVING)
+  policy.search([1] * 2 * game.get_parameters().get("numdice", 1) + [3], 1)
+  kept = size_of(policy._steps.values())
+  assert 0.8 * kept < policy.kept_bytes < 1.2 * kept
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,6 +5,7 @@ of its lines, and not of the deals on each (`compilation.compiler.lines_ahead`).
 """
 
 import functools
+import math
 from collections.abc import Sequence
 
 import jax
@@ -28,7 +29,10 @@ from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStat
 from ps_cfr_spiel.resolving.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import Decision
 
-LINE = 1_500  # bytes of a line of a tree that is kept, beside its payoffs
+LINE = 1_500  # bytes of a line of a tree, at most, beside its payoffs
+# Bytes of a search that is kept: of any, of each line, and of each number of its strategies, whose tables are
+# kept in float64, with promises and rows of the cut beside them.
+SEARCH, KEPT_LINE, NUMBER = 16_000, 600, 13
 
 
 class PublicLines(PublicStates):
@@ -98,7 +102,8 @@ class PublicLines(PublicStates):
 
   def tree_bytes(self, subgames: Subgames) -> int:
     leaves = sum(x.nbytes for x in jax.tree.leaves(subgames.tree.leaves))
-    return leaves + LINE * len(_betting(subgames))
+    numbers = sum(math.prod(shape) for forest in subgames.tree.players for shape in forest.block_shapes)
+    return leaves + SEARCH + KEPT_LINE * len(_betting(subgames)) + NUMBER * numbers
 
 
 def public_states_of(

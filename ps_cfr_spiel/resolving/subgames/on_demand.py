@@ -189,7 +189,7 @@ class PublicStates:
     return find_histories(_histories(after), _histories(before))
 
   def tree_bytes(self, subgames: Subgames) -> int:
-    """About the memory of a tree, with the strings of its infostates."""
+    """About the memory of a search in a tree, with the strings of its infostates."""
     names = itertools.chain(*_histories(subgames).names)
     return TREE_HISTORY * subgames.labels.histories + sum(map(sys.getsizeof, names))
 
