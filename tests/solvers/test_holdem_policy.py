@@ -434,8 +434,8 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
   """In a whole small game, exactly, where the agent plays on a board of the turn.
 
   With promises from the turn's first decision on it is no worse than any blueprint, but for the error of its
-  searches, which ten times the iterations divide by more than ten; believing the range spoils a good one.
-  Two iterations do not spoil a poor one, since searches begin with it: those from uniform play lost 2 chips.
+  searches; believing the range spoils a good one. Few iterations spoil neither: searches begin with it, or
+  a poor one lost 2 chips after two, and keep it if theirs may lose more, or a good one lost 1e-5 after ten.
   """
   solver, policies = blueprints
   game, labels = solver.game, solver.tree.names
@@ -453,9 +453,8 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
     policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", **options)
     found[gadget] = exploited(solver, blueprint, policy, here) - before
   assert found["cfr-d"] < 1e-4
-  assert solved == 100 or found["cfr-d in few"] < 1e-4
+  assert found["cfr-d in few"] < (1e-4 if solved == 3 else 1e-6)
   assert solved == 3 or found["unsafe"] > max(found["cfr-d"], 0)
-  assert solved == 3 or found["cfr-d in few"] > 1e-5 > 10 * found["cfr-d"]
 
 
 def test_a_blueprint_of_dealt_cards(tmp_path):

@@ -143,8 +143,8 @@ class SubgameSolver:
   def _worse(self, problem: Problem, tables: tuple[Table, Table]) -> bool:
     """True if strategies may lose more to best responses than those before: few iterations can spoil them.
 
-    Where an infostate of the opponent wins more than before, the opponent may always come with it. Where it
-    wins less, that counts by the range: infostates that never come must not pay for others.
+    The opponent may always come with an infostate that wins more than before, so this counts in full. Less
+    counts by the range: infostates that never come must not pay for others.
     """
     player, ranges = problem.last.player, problem.ranges
     before, after = (

@@ -22,8 +22,8 @@ nothing before it and promises nothing.
 
 A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
-break promises less: ten from uniform play lose more than a blueprint does. Where best responses of the
-opponent's hands may win more from the search than from the strategies before, these are kept.
+break promises less: ten from uniform play lose more than a blueprint does. The strategies before are kept if
+best responses may win more from those of the search.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those

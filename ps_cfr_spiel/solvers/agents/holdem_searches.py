@@ -305,7 +305,7 @@ class StreetSearch(HandSearch):
 
 
 def reweighted(weights: np.ndarray, played: np.ndarray, actions: int = 0) -> np.ndarray:
-  """float64[1326]: a range after a move, by Bayes' rule; as before if no hand makes it.
+  """float64[1326]: a range after a move, by Bayes' rule; unchanged if no hand makes it.
 
   `played` is the probability of the move by hand. With a number of `actions` a share of uniform play is
   added, for ranges that are believed.
