@@ -25,16 +25,29 @@ class Payoffs(NamedTuple):
     return cls(matrix, np.zeros(0, np.int32), np.zeros(0, matrix.dtype))
 
 
+class Groups(NamedTuple):
+  """A player's sequences above leaves in groups, each with the opponent's sequences that its leaves have.
+
+  A player's actions in public show so much that in goofspiel with seven cards groups are 80 times smaller
+  than the game: the opponent's reach is then read from the cache.
+  """
+
+  begin: Int[Array, "_ 2"]  #: where own sequences and the opponent's of each group begin, and the last ends
+  members: Int[Array, " _"]  #: the own sequences
+  opponents: Int[Array, " _"]  #: the opponent's sequences
+
+
 class Order(NamedTuple):
   """The leaves of a player in the order of the player's sequences, so that threads can share them out.
 
   In a game without types, whose matrices are numbers, they come in *runs*, of one number each.
   """
 
-  start: Int[Array, " _"]  #: where the leaves, or runs, below each sequence begin
-  other: Int[Array, " L"]  #: the opponent's sequence above each leaf
+  start: Int[Array, " _"]  #: where the leaves, or runs, below each sequence begin; with groups of `members`
+  other: Int[Array, " L"]  #: the opponent's sequence above each leaf; with groups its place there, uint16
   number: Int[Array, " _"]  #: as of `Payoffs`; of runs where each begins, and the last ends
   factor: Float[Array, " _"]  #: as of `Payoffs`; of runs the number of each
+  groups: Groups | None = None  #: of runs, unless a group has too many of the opponent's sequences
 
 
 class LeafEvaluator(abc.ABC):

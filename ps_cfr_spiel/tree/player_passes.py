@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.native import TableCall, call, why_unavailable
 from ps_cfr_spiel.tree.arrays import Array, Parts
-from ps_cfr_spiel.tree.leaf_evaluator import Order, Payoffs
+from ps_cfr_spiel.tree.leaf_evaluator import Groups, Order, Payoffs
 from ps_cfr_spiel.tree.public_tree import Link, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
@@ -159,12 +159,16 @@ class PlayerPasses:
 
   def _with_order(self, order: Order | None) -> tuple[Array, ...]:
     """The same, with the order of the leaves, if they have one of their own."""
+    nothing = jnp.zeros(0, jnp.int32)
     if order is None:
-      return *self._forest(), *(jnp.zeros(0, jnp.int32),) * 2
-    return _blocks(self.tree), self.above[0], *self.members, order.start, order.other
+      return *self._forest(), *(nothing,) * 5
+    groups = order.groups or (nothing,) * 3
+    return _blocks(self.tree), self.above[0], *self.members, order.start, order.other, *groups
 
 
 MANY = 2**18  # leaves from which on threads share them
+GROUP = 2**11  # the opponent's sequences of a group to which no further part is added
+MOST_PLACES = 2**16  # of the opponent's sequences in a group
 
 
 def ordered(tree: PublicTree) -> PublicTree:
@@ -187,7 +191,7 @@ def ordered(tree: PublicTree) -> PublicTree:
     sequence, other = above[player], above[1 - player]
     if matrix.shape[1:] == (1, 1):  # a game without types, of a number for each leaf
       payoff = factor * matrix[number, 0, 0] if len(number) else matrix[:, 0, 0]
-      return _in_runs(sequence, other, payoff, counts[player])
+      return _in_groups(_in_runs(sequence, other, payoff, counts[player]), counts[1 - player])
     shape = counts[player], counts[1 - player]
     table = coo_array((np.arange(count, dtype=np.int32), (sequence, other)), shape)
     table.has_canonical_format = True  # leaves at the same place are not to be added up
@@ -216,6 +220,44 @@ def _in_runs(
   ends = np.append(begin, len(key))
   start, other, ends = (x.astype(np.int32) for x in (start, other[pays[order]], ends))
   return Order(start, other, ends, values[of_run % len(values)])
+
+
+def _in_groups(order: Order, count: int) -> Order:
+  """Runs in `Groups`: the parts of the game that no leaf joins, small ones together.
+
+  `count` is that of the opponent's sequences. The order itself if a part is too large.
+  """
+  from scipy.sparse import coo_array, csgraph
+
+  start, other, number = (np.asarray(x) for x in (order.start, order.other, order.number))
+  ends, runs = number[start], np.diff(start)  # leaves before each own sequence, runs below it
+  above = np.repeat(np.arange(len(runs)), np.diff(ends))
+  total = len(runs) + count
+  joined = coo_array((np.ones(len(above), np.int8), (above, other + len(runs))), (total, total))
+  part = csgraph.connected_components(joined, directed=False)[1]
+  both = np.flatnonzero(runs), np.flatnonzero(np.bincount(other, minlength=count))
+  parts = part[both[0]], part[len(runs) + both[1]]
+  met = np.bincount(parts[1], minlength=part.max(initial=0) + 1)
+  if met.max(initial=0) + GROUP > MOST_PLACES:
+    return order
+  of_part = (np.cumsum(met) - met) // GROUP
+  of_each = [of_part[each] for each in parts]
+  members, opponents = (x[np.argsort(group, kind="stable")] for x, group in zip(both, of_each, strict=True))
+  sizes = np.stack([np.bincount(group, minlength=of_part.max(initial=0) + 1) for group in of_each], 1)
+  begin = np.append([[0, 0]], np.cumsum(sizes[sizes[:, 0] > 0], 0), 0)
+  place = np.empty(count, np.uint16)
+  place[opponents] = np.arange(len(opponents)) - np.repeat(begin[:-1, 1], np.diff(begin[:, 1]))
+  run = _ranges(start[members], runs[members])
+  leaf = _ranges(number[run], np.diff(number)[run])
+  lengths = runs[members], np.diff(number)[run]
+  starts, numbers = (np.append(0, np.cumsum(each)).astype(np.int32) for each in lengths)
+  groups = Groups(*(x.astype(np.int32) for x in (begin, members, opponents)))
+  return Order(starts, place[other[leaf]], numbers, order.factor[run], groups)
+
+
+def _ranges(first: Int[np.ndarray, " n"], length: Int[np.ndarray, " n"]) -> Int[np.ndarray, " _"]:
+  """Ranges of numbers one after the other."""
+  return np.repeat(first - np.cumsum(length) + length, length) + np.arange(length.sum())
 
 
 def iterations_natively(

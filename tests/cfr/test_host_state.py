@@ -14,7 +14,7 @@ import pytest
 
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.backend.native import call_plain, why_unavailable
 from ps_cfr_spiel.cfr import engines
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import numbers_on_host
@@ -199,6 +199,16 @@ def test_a_call_without_memory_is_an_error_and_not_the_end_of_the_process():
   ended = forked.run(WITHOUT_MEMORY)
   assert ended.returncode == 0, ended.stderr
   assert ended.stdout == "the system has too little memory left for this call\n"
+
+
+@pytest.mark.parametrize(
+  ("count", "words"), [(2**45, "the system has too little memory left for this call"), (2**62, "vector")]
+)
+def test_a_failure_of_a_function_without_xla_is_an_error(count, words):
+  """Not the end of the process: one that asks for `count` numbers, more than there are or may be."""
+  points = np.zeros((1, 1), np.float32)
+  with pytest.raises(RuntimeError, match=words):
+    call_plain("NearestCentres", points, 1, 1, points, count, 1, np.zeros(1, np.int16))
 
 
 def test_threads_wait_for_each_other(monkeypatch):

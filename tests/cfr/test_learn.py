@@ -132,12 +132,13 @@ def test_one_pass_is_xlas_turn(game, rules, alternating, dtype, tremble):
 def large(rows, leaves, types, generator):
   """A tree with `rows` of each player, half of which come after random choices in the others.
 
-  Without types there are many leaves below each of a few sequences, and they pay -1, 0 or 1.
+  Without types there are many leaves below each of a few sequences, in 8 groups, and they pay -1, 0 or 1.
   """
   half, forests = rows // 2, []
-  places = generator.choice(2 * rows, 600 if types == 1 else 2 * rows, replace=False)
-  pairs = generator.choice(len(places) ** 2, leaves, replace=False)
-  for choice in places[np.stack(np.divmod(pairs, len(places)))]:
+  places = generator.choice(2 * rows, 1200 if types == 1 else 2 * rows, replace=False)
+  each = len(places) // (8 if types == 1 else 1)
+  group, pairs = np.divmod(generator.choice(len(places) * each, leaves, replace=False), each**2)
+  for choice in places[group * each + np.stack(np.divmod(pairs, each))]:
     first = np.stack([np.full(half, -1), np.full(half, -1)], 1)
     then = np.stack([generator.integers(0, half, half), generator.integers(0, 2, half)], 1)
     last = np.stack(np.divmod(choice, 2), 1)
@@ -155,26 +156,32 @@ def large(rows, leaves, types, generator):
 
 
 @pytest.mark.parametrize(
-  ("rows", "types", "dtype", "alternating"),
+  ("rows", "types", "dtype", "alternating", "places"),
   [
-    (20_000, 1, "float64", True),
-    (20_000, 1, "float32", False),
-    (20_000, 5, "float64", True),
-    (20_000, 30, "float64", False),
-    (8_000, 80, "float64", True),
+    (20_000, 1, "float64", True, 2**16),
+    (20_000, 1, "float32", False, 0),
+    (20_000, 5, "float64", True, 0),
+    (20_000, 30, "float64", False, 0),
+    (8_000, 80, "float64", True, 0),
   ],
 )
-def test_threads_share_a_large_game(rows, types, dtype, alternating, monkeypatch, on_cores):
+def test_threads_share_a_large_game(rows, types, dtype, alternating, places, monkeypatch, on_cores):
   """A player has more than 2^20 numbers; with 1 and 5 types leaves are in the order of each player.
 
-  With 30 types whole iterations are native, with 80 turns.
+  With 30 types whole iterations are native, with 80 turns. Without types leaves are in groups, if those have
+  few enough `places`.
 
   The number of threads changes no bit.
   """
   monkeypatch.setattr(tree.player_passes, "MANY", 50_000)
+  monkeypatch.setattr(tree.player_passes, "GROUP", 290)
+  monkeypatch.setattr(tree.player_passes, "MOST_PLACES", places)
   generator = np.random.default_rng(1)
   made = tree.ordered(large(rows, 5 * rows // 2, types, generator))
   assert (made.leaves.orders != (None, None)) == (types in (1, 5))
+  if types == 1:
+    counts = [0 if order.groups is None else len(order.groups.begin) - 1 for order in made.leaves.orders]
+    assert counts == [4 if places else 0] * 2
   assert tree.ordered(large(1_000, 30, types, generator)).leaves.orders == (None, None)
   with precision(dtype):
     made = to_device(made, dtype)

@@ -29,7 +29,7 @@ def defined(file):
 def exported(source):
   """The names of the functions that a source in C++ exports."""
   handlers = re.findall(r"XLA_FFI_DEFINE_HANDLER_SYMBOL\((\w+),", source)
-  return handlers + re.findall(r'extern "C" void (\w+)\(', source)
+  return handlers + re.findall(r'extern "C" const char\* (\w+)\(', source)
 
 
 @pytest.mark.skipif(not (FOLDER / "native.h").exists(), reason="outside the checkout")

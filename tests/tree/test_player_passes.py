@@ -144,9 +144,11 @@ def test_one_hand_each_on_many_boards_is_paid_in_runs(monkeypatch):
     assert matrix.shape[1:] == (1, 1) and len(number) > 100
     above = [player_passes._numbers(one)[one.leaf.index] for one in compiled.players]
     reach = random.random(above[1 - player].max() + 1)
-    expected = np.bincount(
-      above[player], factor * matrix[number, 0, 0] * reach[above[1 - player]], len(order.start) - 1
-    )
-    runs = np.add.reduceat(np.append(reach[order.other], 0), order.number[:-1]) * order.factor
-    ends = np.append(0, np.cumsum(runs))[order.start]
-    np.testing.assert_allclose(np.diff(ends), expected, rtol=1e-5, atol=1e-4)
+    expected = np.bincount(above[player], factor * matrix[number, 0, 0] * reach[above[1 - player]])
+    (begin, members, opponents), leaves_of_run = order.groups, np.diff(order.number)
+    first = np.repeat(begin[:-1, 1], np.diff(begin[:, 0]))  # of what members meet
+    other = opponents[order.other + np.repeat(np.repeat(first, np.diff(order.start)), leaves_of_run)]
+    runs = np.add.reduceat(reach[other], order.number[:-1]) * order.factor
+    paid = np.zeros(len(expected))
+    paid[members] = np.add.reduceat(runs, order.start[:-1])
+    np.testing.assert_allclose(paid, expected, rtol=1e-5, atol=1e-4)

@@ -494,49 +494,52 @@ auto bind() {
 }  // namespace
 
 // One play of two by the strategy of `table` from each of `count` states; `native_traversals.rollouts` has the arguments.
-extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbers, const float* table,
-                              const int64_t* hidden, const int64_t* given, int64_t count, double* returns) {
-  enum { kRanks, kSuits, kTurns, kClaims, kMemory, kPlayer, kDiscarder, kTurn, kAnswering, kOwn, kTheirs, kCertain,
-         kBefore, kLaid, kSeed };
-  Rules rules = rules_of(numbers[kRanks], numbers[kSuits], numbers[kTurns], 2);
-  const Index index{tables[0], tables[1], tables[2], tables[3], tables[4], tables[5], tables[6], tables[7],
-                    numbers[kClaims], numbers[kMemory] != 0};
-  const auto size_of = [&](int32_t code) {
-    int32_t size = 0;
-    for (; code > 0; code /= rules.base) size += code % rules.base;
-    return size;
-  };
-  const int player = int(numbers[kPlayer]);
-  Random random{uint64_t(numbers[kSeed])};
-  std::vector<float> shares(*std::max_element(index.count, index.count + int64_t(rules.last) * rules.base) + kAnswers);
-  for (int64_t n = 0; n < count; ++n) {
-    const int64_t* state = hidden + 3 * n;  // the other hand, the pile, the claimed cards
-    Game game{};
-    game.hand[player] = int32_t(numbers[kOwn]);
-    game.hand[1 - player] = int32_t(state[0]);
-    for (int seat : {0, 1}) game.size[seat] = size_of(game.hand[seat]);
-    game.pile = int32_t(state[1]);
-    game.laid = int32_t(state[2]);
-    game.claim = size_of(game.laid);
-    rules.cards = game.size[0] + game.size[1] + size_of(game.pile);
-    game.certain[player] = int32_t(numbers[kTheirs]);
-    game.certain[1 - player] = int32_t(numbers[kCertain]);
-    game.before = int32_t(numbers[kBefore]);
-    game.mine[player] = int32_t(numbers[kLaid]);
-    game.mine[1 - player] = game.pile - game.mine[player];
-    game.turn = int32_t(numbers[kTurn]);
-    game.discarder = int(numbers[kDiscarder]);
-    game.answers = numbers[kAnswering] != 0;
-    game.mover = game.answers ? rules.after(game.discarder) : game.discarder;
-    game = game.answers ? step(rules, index, game, int(given[n]))
-                        : lay(rules, game, int32_t(given[n]), size_of(int32_t(given[n])));
-    while (!game.over) {
-      const Key key = key_of(rules, index, game);
-      policy(table + key.first, key.count, shares.data());
-      game = step(rules, index, game, sampled_by(shares.data(), key.count, random));
+extern "C" const char* CheatRollouts(const int32_t* const* tables, const int64_t* numbers, const float* table,
+                                     const int64_t* hidden, const int64_t* given, int64_t count, double* returns) {
+  return in_words([&] {
+    enum { kRanks, kSuits, kTurns, kClaims, kMemory, kPlayer, kDiscarder, kTurn, kAnswering, kOwn, kTheirs, kCertain,
+           kBefore, kLaid, kSeed };
+    Rules rules = rules_of(numbers[kRanks], numbers[kSuits], numbers[kTurns], 2);
+    const Index index{tables[0], tables[1], tables[2], tables[3], tables[4], tables[5], tables[6], tables[7],
+                      numbers[kClaims], numbers[kMemory] != 0};
+    const auto size_of = [&](int32_t code) {
+      int32_t size = 0;
+      for (; code > 0; code /= rules.base) size += code % rules.base;
+      return size;
+    };
+    const int player = int(numbers[kPlayer]);
+    Random random{uint64_t(numbers[kSeed])};
+    const int32_t* end = index.count + int64_t(rules.last) * rules.base;
+    std::vector<float> shares(*std::max_element(index.count, end) + kAnswers);
+    for (int64_t n = 0; n < count; ++n) {
+      const int64_t* state = hidden + 3 * n;  // the other hand, the pile, the claimed cards
+      Game game{};
+      game.hand[player] = int32_t(numbers[kOwn]);
+      game.hand[1 - player] = int32_t(state[0]);
+      for (int seat : {0, 1}) game.size[seat] = size_of(game.hand[seat]);
+      game.pile = int32_t(state[1]);
+      game.laid = int32_t(state[2]);
+      game.claim = size_of(game.laid);
+      rules.cards = game.size[0] + game.size[1] + size_of(game.pile);
+      game.certain[player] = int32_t(numbers[kTheirs]);
+      game.certain[1 - player] = int32_t(numbers[kCertain]);
+      game.before = int32_t(numbers[kBefore]);
+      game.mine[player] = int32_t(numbers[kLaid]);
+      game.mine[1 - player] = game.pile - game.mine[player];
+      game.turn = int32_t(numbers[kTurn]);
+      game.discarder = int(numbers[kDiscarder]);
+      game.answers = numbers[kAnswering] != 0;
+      game.mover = game.answers ? rules.after(game.discarder) : game.discarder;
+      game = game.answers ? step(rules, index, game, int(given[n]))
+                          : lay(rules, game, int32_t(given[n]), size_of(int32_t(given[n])));
+      while (!game.over) {
+        const Key key = key_of(rules, index, game);
+        policy(table + key.first, key.count, shares.data());
+        game = step(rules, index, game, sampled_by(shares.data(), key.count, random));
+      }
+      returns[n] = game.winner < 0 ? 0 : game.winner == player ? kBest : -kBest;
     }
-    returns[n] = game.winner < 0 ? 0 : game.winner == player ? kBest : -kBest;
-  }
+  });
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals32, Guarded<traversals<ffi::F32>>::call, bind<ffi::F32>());

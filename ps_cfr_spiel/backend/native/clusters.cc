@@ -465,51 +465,61 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters64, Guarded<sample_clusters<ffi::F64>>::ca
 // Plain functions on the cards of a deck (ranks, suits, cards of a hand). Boards are int32[boards, size].
 
 // Strengths int32[boards, H]; kDead for dead hands.
-extern "C" void HandStrengths(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size, int32_t* out) {
-  const Hands hands(deck[0], deck[1], deck[2]);
-  for (int64_t k = 0; k < count; ++k) hands.strengths(mask_of(boards + k * size, size), out + k * hands.count);
+extern "C" const char* HandStrengths(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size,
+                                     int32_t* out) {
+  return in_words([&] {
+    const Hands hands(deck[0], deck[1], deck[2]);
+    for (int64_t k = 0; k < count; ++k) hands.strengths(mask_of(boards + k * size, size), out + k * hands.count);
+  });
 }
 
 // Equities against groups, float[boards, H, G], of all hands; of dead ones anything.
-extern "C" void HandEquities(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size,
-                             const int32_t* groups, float* out) {
-  const Hands hands(deck[0], deck[1], deck[2]);
-  Equities equities(hands, groups);
-  for (int64_t k = 0; k < count; ++k) {
-    equities.deal(mask_of(boards + k * size, size));
-    for (int h = 0; h < hands.count; ++h, out += equities.groups) {
-      if (equities.strength[h] != kDead) equities.of(h, out);
+extern "C" const char* HandEquities(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size,
+                                    const int32_t* groups, float* out) {
+  return in_words([&] {
+    const Hands hands(deck[0], deck[1], deck[2]);
+    Equities equities(hands, groups);
+    for (int64_t k = 0; k < count; ++k) {
+      equities.deal(mask_of(boards + k * size, size));
+      for (int h = 0; h < hands.count; ++h, out += equities.groups) {
+        if (equities.strength[h] != kDead) equities.of(h, out);
+      }
     }
-  }
+  });
 }
 
 // Cumulative histograms of one board, float[1 + D, H, kBins - 1]: on it, and if two cards are left with each card more;
 // NaN for hands that are dead.
-extern "C" void HandHistograms(const int32_t* deck, const int32_t* board, int64_t size, int64_t left, float* out) {
-  const Hands hands(deck[0], deck[1], deck[2]);
-  Histograms counted(hands);
-  counted.count(mask_of(board, size), int(left));
-  const auto add = [&](const auto* bins) {
-    for (int h = 0; h < hands.count; ++h, out += kBins - 1) {
-      if (!cumulate(bins + h * kBins, out)) std::fill_n(out, kBins - 1, NAN);
-    }
-  };
-  add(counted.now.data());
-  for (int c = 0; left == 2 && c < hands.cards; ++c) add(&counted.later[size_t(c) * hands.count * kBins]);
+extern "C" const char* HandHistograms(const int32_t* deck, const int32_t* board, int64_t size, int64_t left,
+                                      float* out) {
+  return in_words([&] {
+    const Hands hands(deck[0], deck[1], deck[2]);
+    Histograms counted(hands);
+    counted.count(mask_of(board, size), int(left));
+    const auto add = [&](const auto* bins) {
+      for (int h = 0; h < hands.count; ++h, out += kBins - 1) {
+        if (!cumulate(bins + h * kBins, out)) std::fill_n(out, kBins - 1, NAN);
+      }
+    };
+    add(counted.now.data());
+    for (int c = 0; left == 2 && c < hands.cards; ++c) add(&counted.later[size_t(c) * hands.count * kBins]);
+  });
 }
 
 // The nearest of `count` centres [size, count] to each of n points [n, size]; -1 for points that are NaN.
 FOR_EACH_PROCESSOR void find_nearest(const float* points, int64_t n, int64_t size, const float* centres, int64_t count,
-                                     bool squared, int16_t* out) {
-  std::vector<float> apart(count);
+                                     bool squared, float* apart, int16_t* out) {
   for (int64_t k = 0; k < n; ++k, points += size) {
     out[k] = int16_t(std::isnan(points[0]) ? -1
-                     : squared ? nearest<true>(points, centres, int(count), int(size), apart.data())
-                               : nearest<false>(points, centres, int(count), int(size), apart.data()));
+                     : squared ? nearest<true>(points, centres, int(count), int(size), apart)
+                               : nearest<false>(points, centres, int(count), int(size), apart));
   }
 }
 
-extern "C" void NearestCentres(const float* points, int64_t n, int64_t size, const float* centres, int64_t count,
-                               int64_t squared, int16_t* out) {
-  find_nearest(points, n, size, centres, count, squared != 0, out);
+extern "C" const char* NearestCentres(const float* points, int64_t n, int64_t size, const float* centres, int64_t count,
+                                      int64_t squared, int16_t* out) {
+  return in_words([&] {
+    std::vector<float> apart(count);
+    find_nearest(points, n, size, centres, count, squared != 0, apart.data(), out);
+  });
 }

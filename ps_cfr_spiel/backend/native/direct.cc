@@ -1,7 +1,10 @@
-// The version of the library's interface, and a call of a handler on arrays in memory, with the frame that XLA would make: a program of XLA, whose arguments are
-// dozens of arrays, takes some 0.1 ms to start, and ten iterations of a small game take less.
+// The version of the library's interface, and a call of a handler on arrays in memory, with the frame that XLA would make:
+// a program of XLA, whose arguments are dozens of arrays, takes some 0.1 ms to start, and ten iterations of a small game
+// take less.
 
 #include <cstring>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "native.h"
@@ -53,42 +56,39 @@ XLA_FFI_DataType dtype(int64_t kind, int64_t bytes) {
 extern "C" int64_t InterfaceVersion() { return INTERFACE; }
 
 // Calls `handler` with arrays at `data`, first the `given` and then the `returned`; `shapes` has of each the kind, the
-// bytes of a number, the axes, and the length of each axis. `names` are of `values`, sorted. A failure's text goes into
-// `message`, which has room for `room` letters and is "" otherwise.
-extern "C" void HandlerCall(XLA_FFI_Handler* handler, void* const* data, int64_t* shapes, int64_t given,
-                            int64_t returned, const char* const* names, int64_t* values, int64_t count, char* message,
-                            int64_t room) try {
-  const int64_t all = given + returned;
-  std::vector<XLA_FFI_Buffer> buffers(all);
-  std::vector<void*> places(all), attributes(count);
-  for (int64_t k = 0; k < all; ++k) {
-    buffers[k] = {XLA_FFI_Buffer_STRUCT_SIZE, nullptr, dtype(shapes[0], shapes[1]), data[k], shapes[2], shapes + 3};
-    places[k] = &buffers[k];
-    shapes += 3 + shapes[2];
-  }
-  std::vector<XLA_FFI_ByteSpan> spans(count);
-  std::vector<XLA_FFI_ByteSpan*> of_names(count);
-  std::vector<XLA_FFI_Scalar> scalars(count);
-  for (int64_t k = 0; k < count; ++k) {
-    spans[k] = {names[k], std::strlen(names[k])};
-    scalars[k] = {XLA_FFI_DataType_S64, values + k};
-    of_names[k] = &spans[k];
-    attributes[k] = &scalars[k];
-  }
-  std::vector<XLA_FFI_ArgType> arguments(given, XLA_FFI_ArgType_BUFFER);
-  std::vector<XLA_FFI_RetType> results(returned, XLA_FFI_RetType_BUFFER);
-  std::vector<XLA_FFI_AttrType> kinds(count, XLA_FFI_AttrType_SCALAR);
-  XLA_FFI_CallFrame frame{};
-  frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
-  frame.api = api();
-  frame.stage = XLA_FFI_ExecutionStage_EXECUTE;
-  frame.args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, given, arguments.data(), places.data()};
-  frame.rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, returned, results.data(), places.data() + given};
-  frame.attrs = {XLA_FFI_Attrs_STRUCT_SIZE, nullptr, count, kinds.data(), of_names.data(), attributes.data()};
-  const Flushed flushed;
-  XLA_FFI_Error* error = handler(&frame);
-  if (room) std::strncpy(message, error ? error->message.c_str() : "", room - 1);
-  delete error;
-} catch (const std::bad_alloc&) {
-  if (room) std::strncpy(message, NO_MEMORY, room - 1);
+// bytes of a number, the axes, and the length of each axis. `names` are of `values`, sorted.
+extern "C" const char* HandlerCall(XLA_FFI_Handler* handler, void* const* data, int64_t* shapes, int64_t given,
+                                   int64_t returned, const char* const* names, int64_t* values,
+                                   int64_t count) {
+  return in_words([&] {
+    const int64_t all = given + returned;
+    std::vector<XLA_FFI_Buffer> buffers(all);
+    std::vector<void*> places(all), attributes(count);
+    for (int64_t k = 0; k < all; ++k) {
+      buffers[k] = {XLA_FFI_Buffer_STRUCT_SIZE, nullptr, dtype(shapes[0], shapes[1]), data[k], shapes[2], shapes + 3};
+      places[k] = &buffers[k];
+      shapes += 3 + shapes[2];
+    }
+    std::vector<XLA_FFI_ByteSpan> spans(count);
+    std::vector<XLA_FFI_ByteSpan*> of_names(count);
+    std::vector<XLA_FFI_Scalar> scalars(count);
+    for (int64_t k = 0; k < count; ++k) {
+      spans[k] = {names[k], std::strlen(names[k])};
+      scalars[k] = {XLA_FFI_DataType_S64, values + k};
+      of_names[k] = &spans[k];
+      attributes[k] = &scalars[k];
+    }
+    std::vector<XLA_FFI_ArgType> arguments(given, XLA_FFI_ArgType_BUFFER);
+    std::vector<XLA_FFI_RetType> results(returned, XLA_FFI_RetType_BUFFER);
+    std::vector<XLA_FFI_AttrType> kinds(count, XLA_FFI_AttrType_SCALAR);
+    XLA_FFI_CallFrame frame{};
+    frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
+    frame.api = api();
+    frame.stage = XLA_FFI_ExecutionStage_EXECUTE;
+    frame.args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, given, arguments.data(), places.data()};
+    frame.rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, returned, results.data(), places.data() + given};
+    frame.attrs = {XLA_FFI_Attrs_STRUCT_SIZE, nullptr, count, kinds.data(), of_names.data(), attributes.data()};
+    const Flushed flushed;
+    if (const std::unique_ptr<XLA_FFI_Error> error{handler(&frame)}) throw std::runtime_error(error->message);
+  });
 }

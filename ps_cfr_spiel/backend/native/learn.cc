@@ -180,6 +180,12 @@ struct Seat {
   // opponent's sequence above each; else null. Without types the leaves come in runs, of one factor each: `start` and
   // `factor` are of runs, and `number` says where each begins.
   const int32_t *start, *other;
+  // Own sequences in groups: where the own ones and the opponent's of each begin, and their numbers. `start` is then of
+  // own ones in this order, and `places` is in place of `other`: the opponent's place in the group.
+  int64_t groups;
+  const int32_t (*group)[2];
+  const int32_t *members, *opponents;
+  const uint16_t* places;
 
   bool single() const { return walk.width == 1 && others == 1; }
 };
@@ -218,16 +224,32 @@ INLINE void pay_leaves(const Seat<T>& own, const T* reach, const int32_t* above,
 }
 
 // The opponent's reach of a run of leaves, in several sums: one would wait for each addition before the next.
-template <typename T>
-INLINE T sum_of(const Seat<T>& own, const T* reach, int32_t run) {
+template <typename T, typename Number>
+INLINE T sum_of(const Seat<T>& own, const T* reach, const Number* others, int32_t run) {
   constexpr int64_t sums = 4;
   T sum[sums] = {};
-  const int32_t *other = own.other + own.number[run], *end = own.other + own.number[run + 1];
+  const Number *other = others + own.number[run], *end = others + own.number[run + 1];
   for (; end - other >= sums; other += sums) {
     for (int64_t j = 0; j < sums; ++j) sum[j] += reach[other[j]];
   }
   for (; other < end; ++other) sum[0] += reach[*other];
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// What the leaves below the k-th sequence in order pay, in runs.
+template <typename T, typename Number>
+INLINE T pay_runs(const Seat<T>& own, const T* reach, const Number* others, int64_t k) {
+  T sum = 0;
+  for (int32_t run = own.start[k]; run < own.start[k + 1]; ++run) sum += own.factor[run] * sum_of(own, reach, others, run);
+  return sum;
+}
+
+// The same of a group of sequences, which meet few of the opponent's: their reach is copied, so that it is in the cache.
+template <typename T>
+INLINE void pay_group(Seat<T>& own, const Seat<T>& opponent, int64_t k, T* __restrict reach) {
+  const int32_t *begin = own.group[k], *end = own.group[k + 1];
+  for (int32_t j = begin[1]; j < end[1]; ++j) reach[j - begin[1]] = opponent.reach.data()[own.opponents[j]];
+  for (int32_t j = begin[0]; j < end[0]; ++j) own.values.data()[own.members[j]] = pay_runs(own, reach, own.places, j);
 }
 
 // What the leaves below sequences [from, to) of a player pay in a large game.
@@ -239,9 +261,7 @@ INLINE void pay_in_order(Seat<T>& own, const Seat<T>& opponent, int64_t from, in
   for (; from < to; ++from) {
     const int32_t end = own.start[from + 1];
     if (own.single()) {
-      T sum = 0;
-      for (int32_t run = own.start[from]; run < end; ++run) sum += own.factor[run] * sum_of(own, reach, run);
-      own.values.data()[from] = sum;
+      own.values.data()[from] = pay_runs(own, reach, own.other, from);
       continue;
     }
     for (int32_t k = own.start[from] + AHEAD; k < std::min<int32_t>(end + AHEAD, last); ++k) {
@@ -299,6 +319,12 @@ FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent, int6
 FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent, int64_t from, int64_t to) {
   pay_by_width(own, opponent, from, to);
 }
+FOR_EACH_PROCESSOR void paid_group(Seat<float>& own, const Seat<float>& opponent, int64_t k, float* reach) {
+  pay_group(own, opponent, k, reach);
+}
+FOR_EACH_PROCESSOR void paid_group(Seat<double>& own, const Seat<double>& opponent, int64_t k, double* reach) {
+  pay_group(own, opponent, k, reach);
+}
 FOR_EACH_PROCESSOR void carried(const Tables<float>& own, int64_t from, int64_t to, float scale) {
   carry_cells(own, from, to, scale);
 }
@@ -323,6 +349,14 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
   const auto pay_all = [&](Seat<T>& own, const Seat<T>& opponent) {
     const int64_t items = own.start ? own.walk.sequences : own.count;
     if (!large) return paid(own, opponent, 0, items);
+    if (own.groups) {
+      std::fill_n(own.values.data(), own.walk.sequences, T(0));  // of those that no leaf is below
+      return share_out(own.groups, [&](int64_t k) {
+        thread_local std::vector<T> copied;
+        copied.resize(std::max<size_t>(copied.size(), own.group[k + 1][1] - own.group[k][1]));
+        paid_group(own, opponent, k, copied.data());
+      });
+    }
     in_pieces(items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
     if (!own.start) push_leaves<T, 0>(own.walk, own.values.data());
   };
@@ -350,7 +384,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
   }
 }
 
-// Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, of both
+// Given: both players' forests and the order and groups of their leaves, the number of iterations, the numbers of each, of both
 // players' payoffs the matrices, the number of each leaf's and the factors, and both players' tables, which come back
 // changed. `first`: number of tables of player 0, of both forests' roots and of buckets; `pair`: whether the average is one
 // of them, before its compensation.
@@ -359,7 +393,7 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
                       int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t pair, int64_t rule,
                       int64_t alternating) {
   using T = ffi::NativeType<type>;
-  const int64_t all = returned.size(), forest = 8, paying = 2 * forest + 2, begin = paying + 2 * 3;
+  const int64_t all = returned.size(), forest = 11, paying = 2 * forest + 2, begin = paying + 2 * 3;
   const int64_t roots[] = {roots0, roots1}, buckets[] = {buckets0, buckets1}, ends[] = {first, all};
   const auto floats = [&](int64_t k) { return *given.get<ffi::Buffer<type>>(k); };
   const auto integers = [&](int64_t k) { return *given.get<Integers>(k); };
@@ -402,7 +436,16 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
       seat.reach.resize(sequences * width);
       seat.values.resize(sequences * width);
       seat.start = at(6).second ? at(6).first : nullptr;
-      seat.other = at(7).first;
+      seat.groups = std::max<int64_t>(at(8).second - 1, 0);
+      seat.group = reinterpret_cast<const int32_t (*)[2]>(at(8).first);
+      seat.members = at(9).first;
+      seat.opponents = at(10).first;
+      if (seat.groups) {
+        auto places = *given.get<ffi::Buffer<ffi::U16>>(i * forest + 7);
+        seat.places = batch.at(places, point);
+      } else {
+        seat.other = at(7).first;
+      }
       seat.walk = {roots[i], sequences, width, at(0).second, reinterpret_cast<const Block*>(at(0).first),
                    at(1).first, at(2).second ? at(2).first : nullptr, at(3).first, at(4).first, at(5).first,
                    {}, {}};

@@ -73,9 +73,9 @@ def call_plain(name: str, *given: np.ndarray | list[np.ndarray] | int) -> None:
   """Call a kernel that is no custom call, while other threads of Python run on.
 
   It takes contiguous arrays of NumPy by their address, a list of them by an array of addresses, and integers
-  in 64 bits.
+  in 64 bits. RuntimeError in the library's words.
   """
-  function(name)(*map(_typed, given))
+  plain_function(name)(*map(_typed, given))
 
 
 def address_of(array: np.ndarray) -> int:
@@ -83,9 +83,21 @@ def address_of(array: np.ndarray) -> int:
   return array.__array_interface__["data"][0]
 
 
-def function(name: str, dtype: DTypeLike | None = None) -> CFuncPtr:
-  """A function of the library; with a dtype the handler of a custom call."""
-  return _functions(LIBRARY)[name if dtype is None else _handler(name, dtype)]
+def handler(name: str, dtype: DTypeLike) -> CFuncPtr:
+  """The handler of a custom call."""
+  return _functions(LIBRARY)[_handler(name, dtype)]
+
+
+def plain_function(name: str) -> CFuncPtr:
+  """A function of the library that is no custom call; it raises a RuntimeError in the library's words."""
+  plain = _functions(LIBRARY)[name]
+  plain.restype, plain.errcheck = ctypes.c_char_p, _raise_failure
+  return plain
+
+
+def _raise_failure(words: bytes | None, *_: object) -> None:
+  if words is not None:
+    raise RuntimeError(words.decode())
 
 
 def _typed(x: np.ndarray | list[np.ndarray] | int) -> ctypes.c_void_p | ctypes.Array | ctypes.c_int64:

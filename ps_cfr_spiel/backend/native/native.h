@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -16,7 +17,8 @@
 #include "threads.h"
 #include "xla/ffi/api/ffi.h"
 
-// One binary for all processors: functions with this mark are compiled for several, chosen when it is loaded.
+// One binary for all processors: functions with this mark are compiled for several, chosen when it is loaded. They throw
+// nothing, and so allocate nothing: GCC takes calls of them for calls that never throw, and catches nothing there.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
@@ -29,12 +31,27 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t INTERFACE = 3;
+constexpr int64_t INTERFACE = 4;
 
 constexpr char NO_MEMORY[] = "the system has too little memory left for this call";
 
-// A handler whose failure is an error of its call: nothing may be thrown through XLA. Functions that ctypes calls by
-// name have no such guard yet: too little memory there ends the process.
+// What a function that ctypes calls by name returns: null, or a failure in words, for nothing may be thrown through
+// ctypes. The words stay until the thread's next failure.
+template <typename Work>
+const char* in_words(const Work& work) noexcept {
+  try {
+    work();
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return NO_MEMORY;
+  } catch (const std::exception& failure) {
+    thread_local char words[1000];
+    std::strncpy(words, failure.what(), sizeof words - 1);
+    return words;
+  }
+}
+
+// A handler whose failure is an error of its call: nothing may be thrown through XLA.
 template <auto handler>
 struct Guarded;
 template <typename... Arguments, ffi::Error (*handler)(Arguments...)>

@@ -15,10 +15,9 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.native.library import address_of, call, function
+from ps_cfr_spiel.backend.native.library import address_of, call, handler, plain_function
 
 Array = np.ndarray | jax.Array
-ROOM = 1000  # letters of an error's text
 
 
 @jax.tree_util.register_dataclass
@@ -59,22 +58,16 @@ class _Frame:
     self.shapes = np.array([n for x in arrays for n in _shape(x)], np.int64)
     self.names = (ctypes.c_char_p * len(sizes))(*(key.encode() for key in sorted(sizes)))
     self._values = np.array([sizes[key] for key in sorted(sizes)], np.int64)
-    self._message = ctypes.create_string_buffer(ROOM)
-    handler = ctypes.cast(function(name, dtype), ctypes.c_void_p)
+    called = ctypes.cast(handler(name, dtype), ctypes.c_void_p)
     pointers = (ctypes.c_void_p(x.ctypes.data) for x in (self.places, self.shapes))
     lengths = map(ctypes.c_int64, (len(given), len(returned)))
     values, count = ctypes.c_void_p(self._values.ctypes.data), ctypes.c_int64(len(sizes))
-    self.function = function("HandlerCall")
-    self._arguments = (
-      *(handler, *pointers, *lengths, self.names, values, count),
-      *(self._message, ctypes.c_int64(ROOM)),
-    )
+    self.function = plain_function("HandlerCall")
+    self._arguments = called, *pointers, *lengths, self.names, values, count
 
   def __call__(self) -> None:
     """RuntimeError in the library's words."""
     self.function(*self._arguments)
-    if self._message[0] != b"\0":
-      raise RuntimeError(self._message.value.decode())
 
 
 def call_directly(
