@@ -3,13 +3,14 @@
 Situations of a game are solved in three ways. "solve" goes to the end of the game, in small games. "search"
 looks one decision ahead and uses the network's own values beyond, so only the last decisions are ever solved
 to the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBeL). "self-play" searches
-as "search" does, in a game that is not listed (`tensors.self_play`). Boards of hold'em are
-solved to the end of their street.
+as "search" does, in a game that is not listed (`tensors.self_play`), and takes its place in one that is too
+large for a list. Boards of hold'em are solved to the end of their street.
 """
 
 import abc
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +51,7 @@ from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.resolving.subgames import Subgames, public_states_of
 from ps_cfr_spiel.storage import make_folder
 
+SEARCH = "search"  # the teacher that looks one decision ahead
 REMEMBERED = 4  # turns of data to train on if searches teach: older values came from worse networks
 
 
@@ -100,12 +102,10 @@ def learn(
   if callback is not None and not callable(callback):
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   every = check_seconds("checkpoint_seconds", checkpoint_seconds)
-  played = options.teacher == SELF_PLAY
-  if features is not None and not played:
+  if features is not None and options.teacher != SELF_PLAY:
     raise ValueError(f"features are for teacher={SELF_PLAY!r}, got teacher={options.teacher!r}.")
-  kind = _Boards if isinstance(source, RandomSituations) else _Games if played else _States
-  teacher = kind(_Call(source, options, values, chunk, progress, features, tree))
-  if process_count() > 1 and (folder is None or kind is not _Boards):
+  teacher = _teacher(_Call(source, options, values, chunk, progress, features, tree))
+  if process_count() > 1 and (folder is None or not isinstance(teacher, _Boards)):
     raise ValueError("Several processes share the boards of a folder: give the same one to all of them.")
   place, learned = None if folder is None else make_folder(Path(folder)), None
   with tempfile.TemporaryDirectory() as temporary:  # where solved boards of a call without a folder go
@@ -150,6 +150,25 @@ class _Teacher(abc.ABC):
     """Those to learn from in a turn, by the values of the one before; None where processes share the work."""
 
 
+def _teacher(call: _Call) -> _Teacher:
+  """The maker of the examples of a call; searches of a game too large to list are self-play."""
+  if isinstance(call.source, RandomSituations):
+    return _Boards(call)
+  if call.options.teacher == SELF_PLAY:
+    return _Games(call)
+  try:
+    return _States(call)
+  except _TooLargeToListError as error:
+    if call.options.teacher != SEARCH:
+      raise
+    warnings.warn(f"{error} So searches are those of self-play, which lists no game.", stacklevel=3)
+    return _Games(call)
+
+
+class _TooLargeToListError(TooLarge):
+  """A game that `_States` cannot list."""
+
+
 class _OfGames(_Teacher):
   """Examples of a game."""
 
@@ -170,7 +189,12 @@ class _States(_OfGames):
       self._check_tree(TreeOptions.of(None, **call.tree).memory)
       self.subgames = Subgames.of(self.game, **call.tree)
     except TooLarge as error:
-      raise TooLarge(f"{error} Or learn with teacher='self-play', which lists no game.") from error
+      more = (
+        ""
+        if self.options.teacher == SEARCH
+        else f" Or learn with teacher={SELF_PLAY!r}, which lists no game."
+      )
+      raise _TooLargeToListError(f"{error}{more}") from error
     self.frontier = FrontierStates.of(self.subgames)
     check_memory(self.options, StateFeatures.of(self.frontier))
 
@@ -185,7 +209,7 @@ class _States(_OfGames):
   ) -> Examples:
     """Those of this turn, and of those before that are still right, the newest first."""
     options = self.options
-    searched = options.teacher == "search"
+    searched = options.teacher == SEARCH
     teacher = (
       CFRValues(options.iterations, beyond=values, lookahead=1)
       if searched

@@ -72,7 +72,8 @@ class LearnOptions(TrainingOptions):
     Option(
       "Solver of a game's situations: solve goes to its end, search looks one decision ahead and takes the "
       "network's own values beyond (with turns, some eight of them); self-play does so in a game of its own, "
-      "needs no list of the game, and its network reads tensors.",
+      "needs no list of the game, and its network reads tensors; search is self-play in a game too large to "
+      "list.",
       choices=TEACHERS,
     ),
   ] = "solve"

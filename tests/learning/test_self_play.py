@@ -448,6 +448,17 @@ def test_wrong_input_is_refused(learned, tmp_path):
     NetworkValues.load(folder / "examples-0.safetensors")
 
 
+def test_searches_of_games_too_large_to_list_are_self_play():
+  """Kuhn poker has 58 histories; a search of it makes nine lines at most."""
+  options = SMALL.changed(turns=0, draws=22, steps=1, iterations=20)
+  with pytest.warns(UserWarning, match="histories.* So searches are those of self-play, which lists no game"):
+    searched = learn(KUHN, options.changed(teacher="search"), limit=20)
+  played = learn(KUHN, options)
+  assert searched.card == played.card
+  for one, other in zip(jax.tree.leaves(searched.network), jax.tree.leaves(played.network), strict=True):
+    np.testing.assert_array_equal(one, other)
+
+
 EFG = """EFG 2 R "one" { "0" "1" }
 p "" 1 1 "" { "x" "y" } 0
 t "" 1 "" { 1 -1 }
