@@ -140,7 +140,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     "time": f"{seconds:.1f} s" + (", compilation included" if of_boards else ""),
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
   }
-  if not steps:
+  if not steps and card["finished"]:
     lines["training"] = "none: the values are alpha vectors, those of solved situations"
   if not learned.solves:
     lines["search with it"] = next_command(values, "play", card["game"], f"--opponent=search:{folder / FILE}")
