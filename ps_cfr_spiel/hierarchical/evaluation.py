@@ -42,9 +42,9 @@ class StrategyTables:
     """The sums of some cells, all of the trunk or of one cluster, as `ClusteredGame` numbers them."""
     first, (_, actions, columns) = int(cells.flat[0]) - self.trunk.size, self.clusters.shape
     if first < 0:
-      return self.trunk[np.divmod(cells, self.trunk.shape[1])]
+      return self.trunk.reshape(-1)[cells]
     cluster = first // (actions * columns)
-    return self.clusters[cluster][np.divmod(cells - self.trunk.size - cluster * actions * columns, columns)]
+    return self.clusters[cluster].reshape(-1)[cells - (self.trunk.size + cluster * actions * columns)]
 
 
 class Strategy(NamedTuple):

@@ -21,7 +21,7 @@ from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
 from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_boards, for_hands
 from ps_cfr_spiel.policy.hand_states import dealt_again
-from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver
+from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, responses
 from ps_cfr_spiel.solvers.agents import holdem_policy
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 
@@ -294,8 +294,13 @@ def test_promises_are_kept(line):
   [(("Check", "Bet 2", "Call", "3c"), None), (("Bet 3",), ("Bet 2",))],
   ids=["river", "foreign bet"],
 )
-def test_a_search_begins_with_the_strategy_before(line, known):
-  """After one iteration it is the turn's: on a river, and after a foreign bet that after the nearest."""
+def test_a_search_begins_with_the_strategy_before(line, known, monkeypatch):
+  """After one iteration it is the turn's: on a river, and after a foreign bet that after the nearest.
+
+  What best responses to it win is known by the promises, but after such a bet.
+  """
+  problems, worse = [], SubgameSolver._worse
+  monkeypatch.setattr(SubgameSolver, "_worse", lambda self, p, *_: problems.append(p) or worse(self, p, *_))
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=1)
@@ -312,6 +317,11 @@ def test_a_search_begins_with_the_strategy_before(line, known):
   assert search is not turn and np.ptp(expected, 1).max() > 0.1
   same = np.searchsorted(turn.hands(player), search.hands(player))
   np.testing.assert_allclose(search.row(root), expected[:, same], atol=1e-6)
+  for p in problems:
+    if p.before is not None:
+      won = responses(p.subgame, p.last.player, p.ranges, p.last.tables, "float32")
+      np.testing.assert_allclose(p.before, won, atol=1e-5)
+  assert [p.before is None for p in problems] == [False, known is not None][-len(problems) :]
 
 
 def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():

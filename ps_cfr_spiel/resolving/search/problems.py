@@ -26,6 +26,8 @@ class Problem(NamedTuple):
   frontier: tuple[int, ...]  #: the same
   #: as after how many iterations the search begins with the strategies of `last`; 0: with uniform ones.
   begun: int = 0
+  #: values of best responses to `last` at the opponent's roots, [roots, H], if they are known.
+  before: np.ndarray | None = None
 
 
 class Problems(abc.ABC):

@@ -146,13 +146,12 @@ class SubgameSolver:
     The opponent may always come with an infostate that wins more than before, so this counts in full. Less
     counts by the range: infostates that never come must not pay for others.
     """
-    player, ranges = problem.last.player, problem.ranges
-    before, after = (
-      responses(problem.subgame, player, ranges, played, self.settings.dtype)
-      for played in (problem.last.tables, tables)
-    )
+    given = problem.subgame, problem.last.player, problem.ranges
+    before, after = problem.before, responses(*given, tables, self.settings.dtype)
+    if before is None:
+      before = responses(*given, problem.last.tables, self.settings.dtype)
     more, less = np.maximum(after - before, 0), np.maximum(before - after, 0)
-    return bool(more.sum() > (less * ranges[1 - player]).sum())
+    return bool(more.sum() > (less * problem.ranges[1 - problem.last.player]).sum())
 
 
 def iterated(

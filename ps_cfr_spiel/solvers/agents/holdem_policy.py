@@ -300,7 +300,9 @@ class HoldemPolicy(SearchPolicy):
       worths = promising[0].promised(promising[1], hand.board, opponent, search.ranges)
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)
-    problem = Problem(begins, subgame, (first, second), promises, None, np.inf, (), BEGUN if known else 0)
+    begun = BEGUN if known else 0
+    before = None if chips else promises  # else promises are of the decision before the bet
+    problem = Problem(begins, subgame, (first, second), promises, None, np.inf, (), begun, before)
     settings, device = self._methods[hand.street], self._device(lambda: search.size)
     with self.searching(progress=False):
       solver = SubgameSolver(search.subgames, settings, self.options.seconds, device, FIRST)
