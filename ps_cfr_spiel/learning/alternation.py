@@ -161,7 +161,7 @@ def _teacher(call: _Call) -> _Teacher:
   except _TooLargeToListError as error:
     if call.options.teacher != SEARCH:
       raise
-    warnings.warn(f"{error} So searches are those of self-play, which lists no game.", stacklevel=3)
+    warnings.warn(f"Learned by self-play of searches, which lists no game: {error}", stacklevel=3)
     return _Games(call)
 
 

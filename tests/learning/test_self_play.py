@@ -451,7 +451,7 @@ def test_wrong_input_is_refused(learned, tmp_path):
 def test_searches_of_games_too_large_to_list_are_self_play():
   """Kuhn poker has 58 histories; a search of it makes nine lines at most."""
   options = SMALL.changed(turns=0, draws=22, steps=1, iterations=20)
-  with pytest.warns(UserWarning, match="histories.* So searches are those of self-play, which lists no game"):
+  with pytest.warns(UserWarning, match="by self-play of searches, which lists no game: .* histories"):
     searched = learn(KUHN, options.changed(teacher="search"), limit=20)
   played = learn(KUHN, options)
   assert searched.card == played.card

@@ -17,6 +17,8 @@ from ps_cfr_spiel.matches import CFRD, OnDemandResolving
 from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingProblems
 from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues, ValueFunction
+from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates
+from ps_cfr_spiel.solvers.agents import on_demand_resolving
 from ps_cfr_spiel.values import CFRValues, StateValues
 
 NOTHING = StateValues(lambda states: np.zeros(len(states)))
@@ -105,6 +107,23 @@ def test_memory_of_trees_of_lines_is_told(dice):
   policy.search([1] * 2 * game.get_parameters().get("numdice", 1) + [3], 1)
   kept = size_of(policy._steps.values())
   assert 0.8 * kept < policy.kept_bytes < 1.2 * kept
+
+
+def test_trees_of_lines_grow_as_those_of_histories(monkeypatch):
+  """Where one growth opens all that is left."""
+  answers = []
+  for kind in (PublicLines, PublicStates):
+    policy = resolving(KUHN, 40, 100, value_function=Zeros())
+    assert type(policy.searches.states) is kind
+    plays = [state_after(policy.game, history) for history in ([0, 1], [2, 1, 0, 1], [2, 0, 1])]
+    answers.append([policy.action_probabilities(state)[1] for state in plays])
+    monkeypatch.setattr(on_demand_resolving, "public_states_of", PublicStates)
+  np.testing.assert_allclose(*answers, atol=1e-9)
+
+
+def test_bids_are_opened_until_the_game_is_solved():
+  policy = resolving("liars_dice(dice_sides=2)", 200, 100, value_function=Zeros())
+  assert exploitability(policy.game, policy) < 0.01
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -44,6 +44,8 @@ def random_play(game, seed):
     ("leduc_poker", "observer", 80),
     (LIARS_DICE, "closure", 40),
     (GOOFSPIEL, "closure", 10),
+    ("liars_dice(dice_sides=5)", "closure", 1500),
+    (GOOFSPIEL.replace("num_cards=4", "num_cards=5"), "closure", 1500),
     (CHEAT, "closure", 1),
   ],
 )

@@ -93,14 +93,14 @@ def tree_of_lines(game: pyspiel.Game, whole: LineGame, way: Way, horizon: Horizo
   betting = _part(game, whole, way, horizon, most)
   lines = PublicStateIndex.of(CardGame(betting, whole.deal, PartNames(whole.names, betting)))
   types = len(lines.form.weights[0]), len(lines.form.weights[1])
-  if betting.showdowns == 1:
+  chance, wins = whole.worth
+  if len(wins) == 1:
     streets = street_ends(betting)
     forests, places = make_decisions(lines, streets, types)
     leaves = make_leaves(lines, "auto", streets)
   else:  # one small matrix for each end, in place of leaves of their own for each kind of showdown
     ends = betting.ends
     forests, places = make_decisions(lines, [(StreetEnds(ends, betting.showdown_payoff[ends]),)], types)
-    chance, wins = whole.worth
     folds, showdowns = betting.fold_payoff[ends, :1, None], betting.showdown_payoff[ends, None, None]
     leaves = BlockLeaves(folds * chance + showdowns * wins[betting.showdown_index[ends]])
   return PublicTree(forests, leaves, FormLabels.create(game, lines, places))

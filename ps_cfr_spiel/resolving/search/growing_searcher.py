@@ -13,30 +13,28 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.cfr import SolverState
-from ps_cfr_spiel.compilation.histories import find_histories, history_origin
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
 from ps_cfr_spiel.resolving.search.searcher import Searcher
 from ps_cfr_spiel.resolving.search.subgame_run import SearchSettings, SubgameSolver, iterated
-from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames import PaddedShapes, PublicStates, Subgames, unsafe
 from ps_cfr_spiel.tree import PlayerTree, PublicTree
 
 
 class GrowingProblems(PublicProblems):
-  """The problem of a tree that ends where its histories do."""
+  """The problem of a tree that ends where its nodes do."""
 
   shapes: PaddedShapes  #: to which problems are padded
 
   def __init__(self, subgames: Subgames, settings: SearchSettings, shapes: PaddedShapes):
     super().__init__(subgames, None, settings.value_function, None, settings.safe, settings.dtype, shapes)
     self.shapes = shapes
-    origin = history_origin(subgames.labels)
-    assert origin is not None
-    going = np.ones(len(origin.histories.parent), bool)
-    going[origin.histories.parent[1:]] = False
-    ends = np.flatnonzero(going & (origin.histories.player >= 0))
-    self.ends = tuple(np.unique(subgames.nodes.public[ends]).tolist())  #: public states that are not open
+    nodes = subgames.nodes
+    last = np.ones(len(nodes.parent), bool)
+    last[nodes.parent[1:]] = False
+    ends = nodes.public[last & (nodes.player >= 0)]
+    self.ends = tuple(np.unique(ends).tolist())  #: public states that are not open
 
   def problem(self, last: Search, root: int, promises: np.ndarray | None) -> Problem:
     """The subgame below a public state, to the tree's ends."""
@@ -58,6 +56,7 @@ class GrowingSearcher(Searcher):
 
   def __init__(
     self,
+    states: PublicStates,
     subgames: Subgames,
     settings: SearchSettings,
     shapes: PaddedShapes,
@@ -67,14 +66,15 @@ class GrowingSearcher(Searcher):
     """Make a searcher.
 
     Args:
-      subgames: of the tree.
+      states: of the game.
+      subgames: of the tree, which the states have made.
       settings: of the search, with a value function for the tree's ends.
       shapes: to which problems are padded.
       before: after its search from the same public state, in a smaller tree.
       seen: for each player and block bool[rows], the infostates of which earlier searches have a prediction.
     """
     super().__init__(subgames, settings, shapes)
-    self.before, self.seen = before, seen  #: as given
+    self.states, self.before, self.seen = states, before, seen  #: as given
     self.iterations = settings.iterations  #: in this tree
 
   def _make_problems(self, shapes: PaddedShapes | None) -> GrowingProblems:
@@ -116,9 +116,7 @@ def carried_state(before: GrowingSearcher, after: GrowingSearcher) -> SolverStat
   Averages and records at the ends begin anew; iterations are counted on.
   """
   old, new = jax.device_get((before.state, after.state))
-  origins = [history_origin(x.subgames.labels) for x in (before, after)]
-  assert origins[0] is not None and origins[1] is not None
-  at = find_histories(origins[1].histories, origins[0].histories)
+  at = after.states.nodes_in(after.subgames, before.subgames)
   players = []
   for i, (was, begins) in enumerate(zip(old.players, new.players, strict=True)):
     forests = before.tree.players[i], after.tree.players[i]
@@ -143,7 +141,7 @@ Pairs = list[tuple[Row, Row]]  # before and after
 def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, player: int) -> Pairs:
   """The rows of a player's infostates that both trees have, with the gadget's.
 
-  `at` has the number of each history in the tree before, -1 without.
+  `at` has the number of each node in the tree before, -1 without.
   """
   old, new = before.problem.subgame, after.problem.subgame
   added = after.tree.players[player].added
@@ -153,14 +151,15 @@ def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, 
     for row, source in enumerate(sources.tolist())
   }
   decision = before.subgames.nodes.decision
-  known = {(d.block, d.row): d for d in after.subgames.labels.decisions if d.player == player}
+  decisions, nodes = after.subgames.labels.decisions, after.subgames.nodes.of_decision
+  known = {(d.block, d.row): n for d, n in zip(decisions, nodes, strict=True) if d.player == player}
   pairs: Pairs = []
   for block, (sources, _) in enumerate(new.rows[player]):
     for row, source in enumerate(sources.tolist()):
-      history = at[known[source[0], source[1]].examples[0]]
-      if history < 0:
+      node = at[known[source[0], source[1]]]
+      if node < 0:
         continue
-      same = before.subgames.labels.decisions[int(decision[history])]
+      same = before.subgames.labels.decisions[int(decision[node])]
       if (same.block, same.row) in row_of:  # else it was where the tree ended
         pairs.append((row_of[same.block, same.row], (block + added, row)))
   roots = [s.roots[player] for s in (old, new)]

@@ -20,7 +20,7 @@ from ps_cfr_spiel.resolving.subgames.gadgets import (
 from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
 from ps_cfr_spiel.resolving.subgames.lines_on_demand import PublicLines, public_states_of
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
-from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates, number_on
+from ps_cfr_spiel.resolving.subgames.on_demand import Dealt, Members, PublicStates
 from ps_cfr_spiel.resolving.subgames.priors import HistoriesPrior
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,

@@ -6,7 +6,7 @@ of its lines, and not of the deals on each (`compilation.compiler.lines_ahead`).
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import jax
 import numpy as np
@@ -20,7 +20,7 @@ from ps_cfr_spiel.compilation.compiler import (
   line_game,
   tree_of_lines,
 )
-from ps_cfr_spiel.compilation.histories import Horizon
+from ps_cfr_spiel.compilation.histories import Horizon, Path
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT
@@ -37,6 +37,8 @@ SEARCH, KEPT_LINE, NUMBER = 16_000, 600, 13
 
 class PublicLines(PublicStates):
   """The public states of a card game; `Members` are the way to a line alone, () until the deal is over."""
+
+  chances = False
 
   def __init__(self, game: pyspiel.Game, lines: LineGame, limit: int, memory: float | None = None):
     """See `PublicStates`; `lines` are the game's, and `limit` counts them."""
@@ -91,8 +93,27 @@ class PublicLines(PublicStates):
       rows = [int(np.flatnonzero(infostates.public == s)[0]) for infostates in subgame.roots]
       first, second = (row * n + held for row, n, held in zip(rows, source.prior.shape, types, strict=True))
       actions = len(labels.decisions[labels.public_states[s].decisions[0]].legal_actions)
-      made.append(Dealt((tuple(source.moves(s, 0)),), (first, second), source.prior[types], actions))
+      chance = source.prior[types]
+      made.append(Dealt((self._way(subgames, s),), (first, second), chance, np.full(len(chance), s), actions))
     return made
+
+  def _way(self, subgames: Subgames, line: int) -> Path:
+    source = subgames.labels.source
+    assert isinstance(source, FormOrigin)
+    return tuple(source.moves(line, 0))
+
+  def above(self, members: Members, length: int) -> Members:
+    return (members[0][:length],)
+
+  def members_in(self, subgames: Subgames, public_states: Sequence[int]) -> Iterator[Path]:
+    return (self._way(subgames, line) for line in public_states)
+
+  def after(self, subgames: Subgames, node: int, action: int) -> int:
+    betting = _betting(subgames)
+    return next((n for n in betting.children(node) if betting.action[n] == action), -1)
+
+  def chance(self, subgames: Subgames) -> np.ndarray:
+    return np.ones(len(subgames.nodes.parent))
 
   def nodes_in(self, after: Subgames, before: Subgames) -> np.ndarray:
     at, known = np.full(len(after.nodes.parent), -1), _betting(before).line_of_number

@@ -8,6 +8,7 @@ the histories.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 import pyspiel
@@ -52,6 +53,12 @@ class SubgameNodes:
   ends: Int[np.ndarray, " E"]  #: the nodes that are leaves
   places: Places  #: of these leaves in the tree's evaluator; for histories in one part of their own
   histories: bool  #: whether nodes are histories
+
+  @functools.cached_property
+  def of_decision(self) -> Int[np.ndarray, " D"]:
+    """A node of each decision of `Labels.decisions`."""
+    numbers, first = np.unique(self.decision, return_index=True)
+    return first[numbers >= 0]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ histories of the public states on the way are visited, and no others but those o
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -47,11 +47,14 @@ class Dealt(NamedTuple):
   members: Members
   rows: tuple[np.ndarray, np.ndarray]  #: for each player int[n], places in a range [roots, H], flattened
   chance: np.ndarray  #: [n]
+  nodes: np.ndarray  #: int[n], of the tree
   actions: int  #: of the player who acts there
 
 
 class PublicStates:
   """The public states of a game, made when they are asked for."""
+
+  chances: ClassVar[bool] = True  #: whether chance's actions are among those of members
 
   def __init__(
     self,
@@ -162,11 +165,11 @@ class PublicStates:
 
   def place(self, subgames: Subgames, path: Sequence[int]) -> int:
     """The number, in one of these trees, of the public state of a history or of a member; the tree has it."""
-    return int(subgames.nodes.public[_history(subgames, path)])
+    return int(subgames.nodes.public[self._history(subgames, path)])
 
   def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:
     """The decision at a history of a tree, and the type of the player who acts."""
-    return subgames.labels.decisions[int(subgames.nodes.decision[_history(subgames, path)])], 0
+    return subgames.labels.decisions[int(subgames.nodes.decision[self._history(subgames, path)])], 0
 
   def dealt(self, subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> list[Dealt]:
     """The deals in the public states where a cut of one of these trees begins."""
@@ -181,8 +184,32 @@ class PublicStates:
       at = inside[order]
       members = tuple(paths[n] for n in order)
       actions = len(source.histories.legal_sets[int(source.histories.legal[histories[at[0]]])])
-      made.append(Dealt(members, (flat[0][at], flat[1][at]), prior.chance[at], actions))
+      nodes = histories[at]
+      made.append(Dealt(members, (flat[0][at], flat[1][at]), prior.chance[at], nodes, actions))
     return made
+
+  def above(self, members: Members, length: int) -> Members:
+    """The public state of members after their first moves, `length` of them."""
+    return self.members(members[0][:length])
+
+  def members_in(self, subgames: Subgames, public_states: Sequence[int]) -> Iterator[Path]:
+    """The members of some public states of a tree."""
+    for history in np.flatnonzero(np.isin(subgames.nodes.public, public_states)).tolist():
+      yield tuple(_histories(subgames).path(history))
+
+  def after(self, subgames: Subgames, node: int, action: int) -> int:
+    """The node after an action at one of a tree; -1 if the tree does not have it."""
+    histories = _histories(subgames)
+    after = np.flatnonzero((histories.parent == node) & (histories.action == action))
+    return int(after[0]) if len(after) else -1
+
+  def chance(self, subgames: Subgames) -> np.ndarray:
+    """[N]: the probability of each node after one of chance; 1 elsewhere."""
+    return _histories(subgames).chance
+
+  def _history(self, subgames: Subgames, path: Sequence[int]) -> int:
+    """The number of a history, given by its actions, in a tree that has it."""
+    return functools.reduce(functools.partial(self.after, subgames), path, 0)
 
   def nodes_in(self, after: Subgames, before: Subgames) -> np.ndarray:
     """int[N]: the node of the tree `before` that is each node of the tree `after`, -1 without."""
@@ -192,18 +219,6 @@ class PublicStates:
     """About the memory of a search in a tree, with the strings of its infostates."""
     names = itertools.chain(*_histories(subgames).names)
     return TREE_HISTORY * subgames.labels.histories + sum(map(sys.getsizeof, names))
-
-
-def number_on(subgames: Subgames, history: int, action: int) -> int:
-  """The number of the history after an action at one of a tree; -1 if the tree does not have it."""
-  histories = _histories(subgames)
-  after = np.flatnonzero((histories.parent == history) & (histories.action == action))
-  return int(after[0]) if len(after) else -1
-
-
-def _history(subgames: Subgames, path: Sequence[int]) -> int:
-  """The number of a history, given by its actions, in a tree that has it."""
-  return functools.reduce(functools.partial(number_on, subgames), path, 0)
 
 
 def _histories(subgames: Subgames) -> Histories:

@@ -77,7 +77,7 @@ class OnDemandResolving(SearchPolicy):
 
   def _make_states(self, settings: SearchSettings) -> PublicStates:
     options, values = self.options, settings.value_function
-    by_histories = options.expansions is not None or (values is not None and values.reads_histories)
+    by_histories = values is not None and values.reads_histories
     make = PublicStates if by_histories else public_states_of
     return make(self.game, options.public_states, options.limit, options.memory)
 
