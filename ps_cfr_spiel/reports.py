@@ -1,15 +1,19 @@
 """Reports for people: lines of facts, progress bars and notices, and a stopwatch."""
 
+from __future__ import annotations
+
 import contextlib
+import functools
 import io
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+  from tqdm import tqdm
 
 COLUMN = 21  # of the facts
 PATIENCE = 2  # seconds before an unasked bar or notice appears
@@ -43,44 +47,50 @@ class Stopwatch:
     self.seconds += self.last
 
 
-class LineBar(tqdm):
-  """A line a minute in place of a bar, for files and pipes."""
+@functools.cache
+def _bars() -> tuple[type[tqdm], type[tqdm], type[tqdm]]:
+  """The bars of a terminal, of files and pipes, and of notebooks; help needs no tqdm, which imports much."""
+  from tqdm import tqdm
 
-  def __init__(self, **options: Any):
-    layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}, {remaining} to go{postfix}"
-    super().__init__(**{**options, "delay": MINUTE, "miniters": 1, "leave": False, "bar_format": layout})
-    self._printed = time.time()
+  class LineBar(tqdm):
+    """A line a minute in place of a bar, for files and pipes."""
 
-  def display(self, msg: str | None = None, pos: int | None = None) -> None:
-    """Print the line, if it is due; the bar's end, which has a `msg`, prints nothing."""
-    if msg is None and time.time() - self._printed >= MINUTE:
-      print(self, file=sys.stderr, flush=True)
+    def __init__(self, **options: Any):
+      layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}, {remaining} to go{postfix}"
+      super().__init__(**{**options, "delay": MINUTE, "miniters": 1, "leave": False, "bar_format": layout})
       self._printed = time.time()
 
-  def clear(self, nolock: bool = False) -> None:
-    """Leave the lines."""
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+      """Print the line, if it is due; the bar's end, which has a `msg`, prints nothing."""
+      if msg is None and time.time() - self._printed >= MINUTE:
+        print(self, file=sys.stderr, flush=True)
+        self._printed = time.time()
 
+    def clear(self, nolock: bool = False) -> None:
+      """Leave the lines."""
 
-class NotebookBar(tqdm):
-  """A bar in one output of a notebook, which is updated, and emptied where the bar is cleared."""
+  class NotebookBar(tqdm):
+    """A bar in one output of a notebook, which is updated, and emptied where the bar is cleared."""
 
-  def __init__(self, **options: Any):
-    self._output = None
-    super().__init__(**{**options, "file": io.StringIO()})  # in a notebook \r would begin a line
+    def __init__(self, **options: Any):
+      self._output = None
+      super().__init__(**{**options, "file": io.StringIO()})  # in a notebook \r would begin a line
 
-  def display(self, msg: str | None = None, pos: int | None = None) -> None:
-    """Show the bar's state, or `msg`."""
-    from IPython.display import display  # part of the notebook's kernel
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+      """Show the bar's state, or `msg`."""
+      from IPython.display import display  # part of the notebook's kernel
 
-    data = {"text/plain": str(self) if msg is None else msg}
-    if self._output is not None:
-      self._output.update(data, raw=True)
-    elif data["text/plain"]:
-      self._output = display(data, raw=True, display_id=True)
+      data = {"text/plain": str(self) if msg is None else msg}
+      if self._output is not None:
+        self._output.update(data, raw=True)
+      elif data["text/plain"]:
+        self._output = display(data, raw=True, display_id=True)
 
-  def clear(self, nolock: bool = False) -> None:
-    """Empty the output."""
-    self.display("")
+    def clear(self, nolock: bool = False) -> None:
+      """Empty the output."""
+      self.display("")
+
+  return tqdm, LineBar, NotebookBar
 
 
 class HiddenBar:
@@ -120,12 +130,13 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   line a minute.
   """
   notebook = in_notebook()
+  terminal_bar, line_bar, notebook_bar = _bars()
   if progress is None and not (notebook or sys.stderr.isatty()):
-    return LineBar(**options)
+    return line_bar(**options)
   if progress is None:
     progress = True
     options |= {"delay": PATIENCE, "leave": False}
-  return (NotebookBar if notebook else tqdm)(disable=not progress, **options)
+  return (notebook_bar if notebook else terminal_bar)(disable=not progress, **options)
 
 
 @contextlib.contextmanager

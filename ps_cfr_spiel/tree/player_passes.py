@@ -244,7 +244,7 @@ def _in_groups(order: Order, count: int) -> Order:
   of_each = [of_part[each] for each in parts]
   members, opponents = (x[np.argsort(group, kind="stable")] for x, group in zip(both, of_each, strict=True))
   sizes = np.stack([np.bincount(group, minlength=of_part.max(initial=0) + 1) for group in of_each], 1)
-  begin = np.append([[0, 0]], np.cumsum(sizes[sizes[:, 0] > 0], 0), 0)
+  begin = np.pad(np.cumsum(sizes[sizes[:, 0] > 0], 0), ((1, 0), (0, 0)))
   place = np.empty(count, np.uint16)
   place[opponents] = np.arange(len(opponents)) - np.repeat(begin[:-1, 1], np.diff(begin[:, 1]))
   run = _ranges(start[members], runs[members])

@@ -6,7 +6,9 @@ Every command has its own absl flags and knows no others, so that a misspelt one
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import faulthandler
 import gc
 import importlib
 import io
@@ -19,7 +21,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
 
-from absl import app, flags
+from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import (
@@ -30,7 +32,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   completion,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import PICTURES, answer_to, load_module
-from ps_cfr_spiel.loading import PYTHON_GAMES
+from ps_cfr_spiel.loading import PYTHON_GAMES, import_jax
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -155,10 +157,10 @@ def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int
     return USER_ERROR
 
 
-def _parse(argv: Sequence[str]) -> Sequence[str]:
-  """Keep absl's log to warnings, and leave all words to `_dispatch`."""
-  flags.FLAGS([PROGRAM, "--verbosity=-1"])
-  return argv[1:]
+def _begin() -> None:
+  """Import JAX and use the code that earlier processes compiled."""
+  import_jax()
+  ps.runtime.keep_compiled_code()
 
 
 def _run_and_leave(words: Sequence[str]) -> int:
@@ -177,7 +179,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
   for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
     if signal.getsignal(number) is usual:  # else a parent has the signal ignored
       signal.signal(number, interrupt)
-  code = run(words, lambda: ps.runtime.keep_compiled_code())
+  code = run(words, _begin)
   alone = "jax" not in sys.modules or ps.runtime.process_count() == 1
   interrupted = code == INTERRUPTED
   if interrupted and arrived:
@@ -205,4 +207,6 @@ def main(argv: Sequence[str] | None = None) -> None:
   gc.freeze()  # imports stay: no collection need look at them
   _mend_streams()
   warnings.formatwarning = lambda message, *_: f"{PROGRAM}: {message}\n"  # no place in the source
-  app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)
+  with contextlib.suppress(OSError, RuntimeError):  # of a stream without a descriptor
+    faulthandler.enable()  # a crash says where it was
+  sys.exit(_run_and_leave((sys.argv if argv is None else argv)[1:]))
