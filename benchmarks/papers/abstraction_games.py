@@ -6,7 +6,7 @@ paper counts. Nothing of the game is lost without it, but an algorithm that spli
 FPIRA does, splits these too.
 
 "river" and "turn" are no games of the paper: hold'em with all hands. The river's 61,000,831 histories are never
-enumerated, and the turn's 2,233,389,241 cannot be: they have forms.
+enumerated, and the turn's 575,567,641 would take 58 GB: they have forms.
 
 P111, P222 and P224 have their actions in the order of that library, with which FPIRA and double oracle find
 smaller games: they begin with the first action and prefer it in ties.
@@ -31,7 +31,7 @@ GAMES = {
   "GP5+1": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=5,timeout=1.0)",
   "GP6": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=6)",
   "river": "river_subgame",
-  "turn": "holdem_subgame(stack=600)",
+  "turn": "holdem_subgame(stack=600,bets=a)",
   "Kuhn": "kuhn_poker",
   # OpenSpiel takes a list of one number for a number, unless a blank follows.
   "Kuhn5": "universal_poker(betting=limit,numPlayers=2,numRounds=1,blind=1 1,firstPlayer=1 ,numSuits=1,"
