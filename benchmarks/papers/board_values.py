@@ -38,7 +38,7 @@ import numpy as np
 import pyspiel
 
 from benchmarks.machine import describe, flags
-from ps_cfr_spiel.batches import RandomSituations, solve_batch
+from ps_cfr_spiel.batches import RandomSituations, Solution, solve_batch
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
@@ -47,7 +47,6 @@ from ps_cfr_spiel.learning.features import held_out
 from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.solvers.agents.holdem_searches import HandSearch
 
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 
@@ -210,28 +209,31 @@ def flop(options: argparse.Namespace) -> None:
     given, seconds = [{**parameters, "stack": options.stack - 100}], []
     for _ in range(2):
       began = time.perf_counter()
-      (found,) = solve_batch(given, iterations=iterations, hands="all", values=values, progress=False)
+      (solution,) = solve_batch(given, iterations=iterations, hands="all", values=values, progress=False)
       seconds.append(time.perf_counter() - began)
     street: Any = pyspiel.load_game("river_subgame", {**parameters, "board": "9s7c5s4h3c", "ranges": "AA;KK"})
-    searched = HandSearch(street, build_tree(street, "dense"), (), found.strategies, found.hands)
-    won = [_locked(game, street, searched, player, options.solved) for player in (0, 1)]
+    won = [_locked(game, street, solution, player, options.solved) for player in (0, 1)]
     solver = PSCFRSolver(game)
     solver.run(options.solved, progress=False)
     shares = [sum(won) / 2 / 2, solver.exploitability() / 2]  # of 200 chips, in percent
     print(f"{board:10}{seconds[0]:9.2f}{seconds[1]:9.2f}{shares[0]:13.3f}{shares[1]:14.3f}", flush=True)
 
 
-def _locked(game: Any, street: Any, search: HandSearch, player: int, iterations: int) -> float:
+def _locked(game: Any, street: Any, solution: Solution, player: int, iterations: int) -> float:
   """The winnings of a best response to a player who plays so on the flop, and well afterwards, in chips."""
   tree = build_tree(game)
   lines = tree.names.source.lines  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-  numbers = {state.invested: k for k, state in enumerate(street.public_states)}
-  own = np.searchsorted(search.hands(player), game.ranges[player].numbers)
+  decisions = {
+    street.public_states[decision.public_state].invested: decision
+    for decision in build_tree(street, "dense").names.decisions
+  }
+  hands = np.searchsorted(solution.hands[player], game.ranges[player].numbers)
   states, rows = [], []
   for line, state in enumerate(game.public_states):
     if state.player == player and lines.betting.street[line] == 0:
       states.append(int(lines.starts[line]))
-      rows.append(search.row(numbers[state.invested])[:, own].ravel())
+      decision = decisions[state.invested]
+      rows.append(solution.strategies[player][decision.block][:, decision.row, hands].ravel())
   solver = PSCFRSolver(game, locks=PartialStrategy(tuple(states), np.concatenate(rows)))
   solver.run(iterations, progress=False)
   return float(solver.evaluation().best_response[1 - player])
