@@ -5,7 +5,7 @@ GS6, OpenSpiel's game, the last card plays itself; in GS3+ to GS5+ it is a decis
 paper counts. Nothing of the game is lost without it, but an algorithm that splits all that it visits, as
 FPIRA does, splits these too.
 
-"river" and "turn" are no games of the paper: hold'em with all hands. They have forms, and are never enumerated:
+"river" and "turn" are no games of the paper: hold'em with all hands. They have forms and are not enumerated:
 61,000,831 histories, and 575,567,641, which would take 58 GB.
 
 P111, P222 and P224 have their actions in the order of that library, with which FPIRA and double oracle find
