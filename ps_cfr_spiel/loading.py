@@ -4,7 +4,6 @@ import difflib
 import importlib
 import inspect
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -147,21 +146,3 @@ def check_start(text: str, given: Mapping[str, object]) -> None:
       there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
       raise ValueError(f"{text}: {move!r} of history={given['history']} is not legal: {before} {there}.")
     state.apply_action(int(move))
-
-
-def import_jax() -> None:
-  """Import JAX, which reads the metadata of all installed packages to find its plugin for ROCm.
-
-  Meanwhile it gets to see none, unless that plugin may be among them.
-  """
-  if any(next(Path(folder).glob("jax_rocm*"), None) for folder in sys.path):
-    importlib.import_module("jax")
-    return
-  from importlib import metadata
-
-  distributions = metadata.distributions
-  metadata.distributions = lambda **_: iter(())
-  try:
-    importlib.import_module("jax")
-  finally:
-    metadata.distributions = distributions

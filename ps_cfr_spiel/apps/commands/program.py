@@ -32,7 +32,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   completion,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import PICTURES, answer_to, load_module
-from ps_cfr_spiel.loading import PYTHON_GAMES, import_jax
+from ps_cfr_spiel.loading import PYTHON_GAMES
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -157,12 +157,6 @@ def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int
     return USER_ERROR
 
 
-def _begin() -> None:
-  """Import JAX and use the code that earlier processes compiled."""
-  import_jax()
-  ps.runtime.keep_compiled_code()
-
-
 def _run_and_leave(words: Sequence[str]) -> int:
   """Like `run`, but SIGTERM ends a command as Ctrl-C does, with an exit code of its own.
 
@@ -179,7 +173,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
   for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
     if signal.getsignal(number) is usual:  # else a parent has the signal ignored
       signal.signal(number, interrupt)
-  code = run(words, _begin)
+  code = run(words, lambda: ps.runtime.keep_compiled_code())
   alone = "jax" not in sys.modules or ps.runtime.process_count() == 1
   interrupted = code == INTERRUPTED
   if interrupted and arrived:
