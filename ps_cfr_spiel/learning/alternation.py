@@ -161,7 +161,11 @@ def _teacher(call: _Call) -> _Teacher:
   except _TooLargeToListError as error:
     if call.options.teacher != SEARCH:
       raise
-    warnings.warn(f"Learned by self-play of searches, which lists no game: {error}", stacklevel=3)
+    warnings.warn(
+      f"{call.source} is too large to list, so its searches play against themselves, as with "
+      f"teacher={SELF_PLAY!r}: {error}",
+      stacklevel=3,
+    )
     return _Games(call)
 
 
@@ -185,6 +189,9 @@ class _States(_OfGames):
 
   def __init__(self, call: _Call):
     super().__init__(call)
+    options = self.options
+    if options.teacher == SEARCH and options.turns and options.chains < 2:
+      raise ValueError(f"chains={options.chains}: one is held out of each turn, so give at least 2.")
     try:
       self._check_tree(TreeOptions.of(None, **call.tree).memory)
       self.subgames = Subgames.of(self.game, **call.tree)

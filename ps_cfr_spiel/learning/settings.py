@@ -18,8 +18,20 @@ def options_in(card: Mapping[str, JSON]) -> TrainingOptions:
     raise ValueError(f"The card of the values is damaged: its settings of training: {error}.") from error
 
 
+def suited(options: TrainingOptions, features: Features) -> TrainingOptions:
+  """The options with the batch and the learning rate of examples of such features, where they are None."""
+  batch = 128 if features.cards else 1000 if features.listed else 256
+  rate = 1e-3 if features.cards or features.listed else 3e-3
+  return options.changed(
+    batch=batch if options.batch is None else options.batch,
+    learning_rate=rate if options.learning_rate is None else options.learning_rate,
+  )
+
+
 def check_memory(options: TrainingOptions, features: Features) -> None:
   """TooLarge, a ValueError, if training a network of these features needs more memory than is free."""
+  options = suited(options, features)
+  assert options.batch is not None
   parameters = features.parameters(options.width, options.layers)
   what = f"Training with width={options.width}, layers={options.layers} and batch={options.batch}"
   outputs = options.batch * features.outputs(options.width, options.layers)

@@ -25,7 +25,7 @@ from ps_cfr_spiel.learning.features import HELD_OUT, held_out
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.settings import CHECK, check_memory, options_in
+from ps_cfr_spiel.learning.settings import CHECK, check_memory, options_in, suited
 from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.learning.tensors.tensor_network import TensorNetwork
 from ps_cfr_spiel.loading import load_game
@@ -79,7 +79,7 @@ def train(
     raise ValueError(
       "network is for examples of a game and has no checkpoint; leave out network, or the checkpoint."
     )
-  settings = TrainingOptions.of(options, **changes)
+  settings = suited(TrainingOptions.of(options, **changes), examples.features)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   if network is not None:
     begun = NetworkValues.of_network(examples, network)
@@ -128,6 +128,7 @@ def train_in(
   Values that are there are continued if unfinished, and trained anew if there are more examples now. Errors
   are those of both; ValueError for values of other options.
   """
+  options = suited(options, examples.features)
   if file is not None and Path(file).exists():
     begun = NetworkValues.load(file)
     begun.check(examples)
@@ -267,4 +268,4 @@ def _check(examples: Examples) -> None:
     raise ValueError(f"examples must be sound: {wrong}.")
   held = held_out(examples)
   if held.all() or not held.any():
-    raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
+    raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; give draws of at least 2.")

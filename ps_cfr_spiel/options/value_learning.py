@@ -24,17 +24,20 @@ class TrainingOptions(Options):
     ),
   ] = 6000
   batch: Annotated[
-    int,
+    int | None,
     Option(
-      "Examples for one step.",
+      "Examples for one step; None: 1,000, 128 boards, 256 of self-play, whose tensors are large.",
       "Those of self-play come in blocks of eight of one public state; a part of a block counts as a whole.",
       least=1,
       flag=None,
     ),
-  ] = 1000
+  ] = None
   width: Annotated[int, Option("Width of the network's layers.", least=1)] = 192
   layers: Annotated[int, Option("Residual layers, after the first.", least=1, flag=None)] = 3
-  learning_rate: Annotated[float, Option("The first.", least=0, most=1, flag=None)] = 1e-3
+  learning_rate: Annotated[
+    float | None,
+    Option("The first; None: 0.001, with self-play 0.003.", least=0, most=1, flag=None),
+  ] = None
   patience: Annotated[
     int,
     Option(
@@ -54,8 +57,8 @@ class LearnOptions(TrainingOptions):
     Option(
       "Draws of ranges, each of which is solved in all public states, or first games of self-play",
       "of a game; boards have their own number.",
-      "(with --street: of boards).",
-      least=1,
+      "(with --street: of boards). One in 20 is held out, but at least one.",
+      least=2,
     ),
   ] = 1200
   turns: Annotated[

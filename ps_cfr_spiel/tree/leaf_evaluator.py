@@ -43,7 +43,8 @@ class Order(NamedTuple):
   In a game without types, whose matrices are numbers, they come in *runs*, of one number each.
   """
 
-  start: Int[Array, " _"]  #: where the leaves, or runs, below each sequence begin; with groups of `members`
+  #: where the leaves, or runs, below each sequence begin, and the last end; with groups, below `members`
+  start: Int[Array, " _"]
   other: Int[Array, " L"]  #: the opponent's sequence above each leaf; with groups its place there, uint16
   number: Int[Array, " _"]  #: as of `Payoffs`; of runs where each begins, and the last ends
   factor: Float[Array, " _"]  #: as of `Payoffs`; of runs the number of each

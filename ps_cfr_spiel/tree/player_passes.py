@@ -229,6 +229,8 @@ def _in_groups(order: Order, count: int) -> Order:
   """
   from scipy.sparse import coo_array, csgraph
 
+  if not len(order.other):  # no leaf pays anything
+    return order
   start, other, number = (np.asarray(x) for x in (order.start, order.other, order.number))
   ends, runs = number[start], np.diff(start)  # leaves before each own sequence, runs below it
   above = np.repeat(np.arange(len(runs)), np.diff(ends))

@@ -83,6 +83,19 @@ def test_features_of_ones_own_are_a_function_of_the_module(tmp_path, capsys, mon
   assert len(asked) == 1
 
 
+def test_features_are_found_again_by_later_commands(tmp_path, capsys):
+  """A function without a def of its own in the module is not, so nothing is learned by it."""
+  module = tmp_path / "made_features.py"
+  module.write_text(
+    "def make():\n  def inner(state, player):\n    return [0.0]\n  return inner\n\n"
+    "closed, alone = make(), lambda state, player: [0.0]\n"
+  )
+  call = ("learn", "kuhn_poker", f"--module={module}", f"--output={tmp_path}", "--turns=1")
+  for name in ("closed", "alone"):
+    assert run(*call, "--teacher=self-play", f"--features={name}") == 2
+    assert "are make; name one of them. It has no def of its own there" in capsys.readouterr().err
+
+
 def test_a_chase_is_learned_without_training(tmp_path, capsys):
   chase, folder = "glasses(edges=0-1 1-2 2-0,start=2:0,turns=2)", tmp_path / "learned"
   assert run("learn", chase, *QUICK, f"--output={folder}") == 0

@@ -323,6 +323,23 @@ def test_features_of_ones_own(tmp_path, monkeypatch):
     read.with_features(lambda state, player: [])
 
 
+@pytest.mark.parametrize("game", [KUHN, "python_kuhn_poker"])  # by lines, and by histories
+def test_features_are_what_the_player_knows(game):
+  options = SMALL.changed(turns=0, draws=2, steps=1, iterations=2)
+
+  def secret(state, player):
+    return [*card_and_moves(state, player), float(sum(state.history()[:2]))]
+
+  with pytest.raises(
+    ValueError, match=r"secret features .* must be what player \d knows: they differ between"
+  ):
+    learn(game, options, features=secret)
+  with pytest.raises(ValueError, match=r"<lambda> must give numbers, for player \d .*: ZeroDivisionError:"):
+    learn(game, options, features=lambda state, player: [1 / 0])
+  with pytest.raises(ValueError, match=r"<lambda> must give numbers, for player .*: TypeError: .*argument"):
+    learn(game, options, features=lambda state: [])
+
+
 def test_features_may_be_any_callable():
   assert TensorFeatures.of(functools.partial(card_and_moves)).source == "functools.partial"
 
@@ -451,7 +468,7 @@ def test_wrong_input_is_refused(learned, tmp_path):
 def test_searches_of_games_too_large_to_list_are_self_play():
   """Kuhn poker has 58 histories; a search of it makes nine lines at most."""
   options = SMALL.changed(turns=0, draws=22, steps=1, iterations=20)
-  with pytest.warns(UserWarning, match="by self-play of searches, which lists no game: .* histories"):
+  with pytest.warns(UserWarning, match="to list, so its searches play against themselves, .* histories"):
     searched = learn(KUHN, options.changed(teacher="search"), limit=20)
   played = learn(KUHN, options)
   assert searched.card == played.card

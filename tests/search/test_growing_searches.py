@@ -86,7 +86,7 @@ def test_trees_are_then_those_of_searches_of_whole_subgames():
   assert steps[1].opened > 0
   for policy in (whole, grown):
     kept = size_of([*policy._steps.values(), policy.searches.states._members])
-  assert 0.7 * kept < policy.kept_bytes < 1.3 * kept
+    assert 0.7 * kept < policy.kept_bytes < 1.3 * kept
 
 
 class Zeros(ValueFunction):

@@ -50,8 +50,6 @@ from ps_cfr_spiel.options import (
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
-BOARDS_BATCH = 128  # boards in one step of training; each has a thousand hands
-PLAYED = {"batch": 256, "learning_rate": 3e-3}  # of situations of self-play, whose tensors are large
 SEARCHED = {  # the uses of a network of boards, and the command for it
   "river": ("resolve", "holdem_subgame(board=9s7c5s4h)", "--lookahead=round"),
   "turn": ("learn", "--street=flop"),
@@ -155,16 +153,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _from_game(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable, Path]:
   """Learns a game, in turns."""
   refuse(values, OF_BOARDS, "is for --street")
-  played = values.teacher == SELF_PLAY
   if values.teacher != TEACHERS[0] and not values.turns:
     raise ValueError(
       f"--teacher={values.teacher} learns from its own values, turn by turn: give --turns=8 or so too."
     )
   options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
   function = None
-  if played:
-    options = options.changed(**PLAYED)
-  else:
+  if values.teacher != SELF_PLAY:
     refuse(values, ("features",), f"is for --teacher={SELF_PLAY}")
   if values.features is not None:
     function = own_features(values.features, values.module)
@@ -178,7 +173,7 @@ def _from_boards(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callab
   if wrong := [*words, *given(values, ALONE)]:
     raise ValueError(f"--street draws boards of hold'em, in place of a GAME; leave out {' '.join(wrong)}.")
   size, street = STREETS[values.street], f"{values.street}s"
-  options = LearnOptions(**given_options(values, LearnOptions), batch=BOARDS_BATCH)
+  options = LearnOptions(**given_options(values, LearnOptions))
   pot = _chips(values.pot) if values["pot"].present else 1000
   drawing = given_options(values, RandomSituationsOptions)
   drawn = RandomSituations(values.draws, values.seed, pot=pot, bets=values.bets, cards=size, **drawing)
@@ -198,9 +193,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Call
   examples = ps.values.load_examples(*values.examples, progress=progress, device=values.device)
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
-  kept = examples.features
-  batch = {"batch": BOARDS_BATCH} if kept.cards else {} if kept.listed else PLAYED
-  options = TrainingOptions(**{**given_options(values, TrainingOptions), **batch})
+  options = TrainingOptions(**given_options(values, TrainingOptions))
   return lambda: ps.values.train_in(folder / FILE, examples, options, progress=progress), folder
 
 

@@ -384,10 +384,10 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
   }
 }
 
-// Given: both players' forests and the order and groups of their leaves, the number of iterations, the numbers of each, of both
-// players' payoffs the matrices, the number of each leaf's and the factors, and both players' tables, which come back
-// changed. `first`: number of tables of player 0, of both forests' roots and of buckets; `pair`: whether the average is one
-// of them, before its compensation.
+// Given: both players' forests and the order and groups of their leaves, the number of iterations, the numbers of each,
+// of both players' payoffs the matrices, the number of each leaf's and the factors, and both players' tables, which come
+// back changed. `first`: number of tables of player 0, of both forests' roots and of buckets; `pair`: whether the
+// average is one of them, before its compensation.
 template <ffi::DataType type>
 ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
                       int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t pair, int64_t rule,

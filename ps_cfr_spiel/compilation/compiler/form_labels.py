@@ -100,10 +100,13 @@ class FormOrigin(Origin):
   def path(self, decision: Decision, type_index: int) -> list[int]:
     return self.path_of(decision.player, decision.public_state, type_index)
 
-  def path_of(self, player: int, public_state: int, type_index: int) -> list[int]:
-    """Actions to a history of a public state in which a player, acting or not, is of a type."""
+  def path_of(self, player: int, public_state: int, type_index: int, last: bool = False) -> list[int]:
+    """Actions to a history of a public state in which a player, acting or not, is of a type.
+
+    The opponent is of the first type that is possible, or the `last`.
+    """
     line, runout = self.lines.place(public_state)
-    return self._types(player, type_index, line, runout) + self.moves(line, runout)
+    return self._types(player, type_index, line, runout, last) + self.moves(line, runout)
 
   def history(self, public_state: int) -> list[int]:
     """Actions to some history of a public state; ValueError if no deal leads there."""
@@ -113,11 +116,13 @@ class FormOrigin(Origin):
       raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
     return self._types(0, int(alive[0]), line, runout) + self.moves(line, runout)
 
-  def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
+  def _types(self, player: int, type_index: int, line: int, runout: int, last: bool = False) -> list[int]:
     """The type of each player, with `type_index` for this player."""
     disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
     dead = self.lines.dead[1 - player][self.lines.betting.street[line]][runout]
-    types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
+    possible = disjoint[type_index] & ~dead
+    other = len(possible) - 1 - possible[::-1].argmax() if last else possible.argmax()
+    types = [type_index, int(other)]
     types = types if player == 0 else types[::-1]
     deals = self.lines.form.deals
     return types if deals is None else [*deals[0][types[0]], *deals[1][types[1]]]

@@ -98,7 +98,13 @@ class Observations:
       self._observer.set_from(state, 0)
       return self._observer.tensor
     if self.function is not None:
-      return self.function(state, who)
+      try:
+        return np.array(self.function(state, who), np.float32)
+      except Exception as error:  # the user's own code: it may raise anything
+        raise ValueError(
+          f"{self.source} must give numbers, for player {who} of {self.game} after {list(path)}: "
+          f"{type(error).__name__}: {error}"
+        ) from error
     read = state.information_state_tensor if self._remembers else state.observation_tensor
     legal = np.zeros(self.game.num_distinct_actions(), np.float32)
     if state.current_player() == who:

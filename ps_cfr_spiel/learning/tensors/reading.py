@@ -1,6 +1,7 @@
 """The tensors of the public states where a cut begins, read at one history for each infostate.
 
-The histories are those of the tree, or in a game compiled from its form those of a deal and a line.
+A function of one's own is asked at two, where there are: it may look at what its player does not know. The
+histories are those of the tree, or in a game compiled from its form those of a deal and a line.
 """
 
 import abc
@@ -22,24 +23,30 @@ class Paths(abc.ABC):
   """The histories of the infostates in some public states."""
 
   @abc.abstractmethod
-  def of(self, player: int, public_state: int, slot: int) -> Path:
-    """A history of a public state with a player's infostate, given by its place in a range [roots * H]."""
+  def of(self, player: int, public_state: int, slot: int, last: bool = False) -> Path:
+    """A history of a public state with a player's infostate, given by its place in a range [roots * H].
+
+    The first one, or the `last`, which may be the same.
+    """
 
 
 class ListedPaths(Paths):
   """Those of a tree that has its histories."""
 
   def __init__(self, source: HistoryOrigin, prior: HistoriesPrior, public_states: Sequence[int]):
-    """Take for each infostate in the public states its first history."""
+    """Take for each infostate in the public states its first history, and its last."""
     assert source.public is not None
     self._source, self._history = source, []
     members = np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
     for (_, types), root, type_ in zip(prior.shapes, prior.root, prior.type, strict=True):
-      slot, first = np.unique(root * types + type_, return_index=True)
-      self._history.append(dict(zip(slot.tolist(), members[first].tolist(), strict=True)))
+      slots = root * types + type_
+      slot, first = np.unique(slots, return_index=True)
+      last = len(slots) - 1 - np.unique(slots[::-1], return_index=True)[1]
+      both = np.stack([members[first], members[last]], 1)
+      self._history.append(dict(zip(slot.tolist(), both.tolist(), strict=True)))
 
-  def of(self, player: int, public_state: int, slot: int) -> Path:
-    return tuple(self._source.histories.path(self._history[player][slot]))
+  def of(self, player: int, public_state: int, slot: int, last: bool = False) -> Path:
+    return tuple(self._source.histories.path(self._history[player][slot][last]))
 
 
 class DealtPaths(Paths):
@@ -49,9 +56,9 @@ class DealtPaths(Paths):
     """Take the tree's source."""
     self._source = source
 
-  def of(self, player: int, public_state: int, slot: int) -> Path:
+  def of(self, player: int, public_state: int, slot: int, last: bool = False) -> Path:
     hand = slot % len(self._source.lines.form.weights[player])
-    return tuple(self._source.path_of(player, public_state, hand))
+    return tuple(self._source.path_of(player, public_state, hand, last))
 
 
 def paths_of(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> Paths:
@@ -68,6 +75,7 @@ class Reading:
 
   def __init__(self, observations: Observations, paths: Paths, public_states: Sequence[int], slots: Slots):
     self.observations, self.public_states, self.slots = observations, public_states, slots
+    self._all_paths = paths
     self.paths: list[list[dict[int, Path]]] = []  # for each player and public state by column
     for player in (0, 1):
       index, possible = slots.index[player], slots.possible[player]
@@ -79,11 +87,16 @@ class Reading:
       )
 
   def private(self, player: int) -> np.ndarray:
-    """float32[K, M, D]: a player's tensors; ValueError unless those of one public state differ."""
+    """float32[K, M, D]: a player's tensors; ValueError unless infostates of one public state differ.
+
+    ValueError also for a function of one's own that differs between two histories of an infostate.
+    """
     shape = self.slots.index[player].shape
     tensors: np.ndarray | None = None
     for k, paths in enumerate(self.paths[player]):
       made = [self.observations.at(path, player) for path in paths.values()]
+      if self.observations.function is not None:
+        self._check_unknown(player, k, made)
       if tensors is None:
         tensors = np.zeros((*shape, len(made[0])), np.float32)
       if {len(row) for row in made} != {tensors.shape[-1]}:
@@ -96,6 +109,17 @@ class Reading:
         )
       tensors[k, list(paths)] = made
     return np.zeros((*shape, 0), np.float32) if tensors is None else tensors
+
+  def _check_unknown(self, player: int, k: int, made: Sequence[np.ndarray]) -> None:
+    """ValueError where features of a public state depend on the history within an infostate."""
+    public_state, index = self.public_states[k], self.slots.index[player]
+    for (m, path), tensor in zip(self.paths[player][k].items(), made, strict=True):
+      other = self._all_paths.of(player, public_state, int(index[k, m]), last=True)
+      if other != path and not np.array_equal(tensor, self.observations.at(other, player)):
+        raise ValueError(
+          f"{self._name} must be what player {player} knows: they differ between the histories {[*path]} "
+          f"and {[*other]}, which are one infostate."
+        )
 
   def public(self, private: Pair) -> np.ndarray:
     """float32[K, P]: the public tensors; ValueError if one is not public."""

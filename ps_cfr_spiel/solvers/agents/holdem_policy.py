@@ -287,7 +287,7 @@ class HoldemPolicy(SearchPolicy):
     known = False  # whether there is a strategy whose best responses are promised
     if promising is not None and (known := promising[0].goes_to(hand.board)):
       came = hand.board[len(promising[0].game.board) :]
-      search.continuing(promising[0], promising[1] if came else 0, came)  # on a street both begin with it
+      search.continuing(promising[0], promising[1] if came else 0, came)  # on a street both begin there
     # The opponent's range is by this player's searches, too, unless the search answers or values it.
     theirs = last
     if self._gadget.expects or (promising is not None and isinstance(promising[0], StreetSearch)):

@@ -103,7 +103,7 @@ class HandSearch:
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
-    #: float64[2, 1326], both players' ranges there; of ones where a player's does not count.
+    #: float64[2, 1326], both players' ranges there; of ones before they are known
     self.ranges = np.ones((2, NUM_HANDS))
 
   def spent(self, line: int, player: int) -> int:

@@ -54,11 +54,19 @@ def own_features(name: str, module: str | None) -> Callable[[pyspiel.State, int]
   if module is None:
     raise ValueError(f"--features={name} names a function of --module; give --module=FILE with it.")
   known = vars(sys.modules[_module_name(module)])
-  functions = {key: x for key, x in known.items() if inspect.isfunction(x)}
+  functions = {key: x for key, x in known.items() if inspect.isfunction(x) and _is_found_again(x)}
   if name not in functions:
     some = ", ".join(functions) or "none"
-    raise ValueError(f"--features={name}: the functions of --module={module} are {some}; name one of them.")
+    more = " It has no def of its own there, by which later commands find it." if name in known else ""
+    raise ValueError(
+      f"--features={name}: the functions of --module={module} are {some}; name one of them.{more}"
+    )
   return functions[name]
+
+
+def _is_found_again(function: Callable) -> bool:
+  """True for a function that its module has under its own name, as the file of values names it."""
+  return vars(sys.modules[function.__module__]).get(function.__qualname__) is function
 
 
 def names_search(word: str) -> bool:
