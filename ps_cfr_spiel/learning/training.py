@@ -204,6 +204,7 @@ def _fit(
   changes it by the time, would compile again and again.
   """
   held = held_out(examples)
+  assert settings.batch is not None and settings.learning_rate is not None  # `suited`
   losses, count = start.losses.tolist(), int((~held).sum())
   begun = _last(losses)
   steps = 0 if isinstance(start.network, AlphaVectors) else settings.steps
