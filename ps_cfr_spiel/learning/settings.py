@@ -19,7 +19,7 @@ def options_in(card: Mapping[str, JSON]) -> TrainingOptions:
 
 
 def suited(options: TrainingOptions, features: Features) -> TrainingOptions:
-  """The options with the batch and the learning rate of examples of such features, where they are None."""
+  """The options with the batch and the learning rate of examples of such features, unless they have them."""
   batch = 128 if features.cards else 1000 if features.listed else 256
   rate = 1e-3 if features.cards or features.listed else 3e-3
   return options.changed(

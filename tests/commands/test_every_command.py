@@ -338,5 +338,6 @@ def test_every_example_is_a_module_for_commands(example, capsys):
   for name in {*pyspiel.registered_names()} - before:
     assert call("check", name, f"--module={example}") == 0
   registering = {Path(word.removeprefix("--module=")) for kind in KINDS for word in module_of(kind)}
+  registering.add(EXAMPLES / "new_features.py")  # its game is new_game's with two more moves
   assert ("register_game" in example.read_text()) == (example in registering)
   assert "exploitability" not in capsys.readouterr().out  # of its own run, below __main__
