@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.tree.arrays import Array, Parts
@@ -45,7 +45,7 @@ class Order(NamedTuple):
 
   #: where the leaves, or runs, below each sequence begin, and the last end; with groups, below `members`
   start: Int[Array, " _"]
-  other: Int[Array, " L"]  #: the opponent's sequence above each leaf; with groups its place there, uint16
+  other: Integer[Array, " L"]  #: the opponent's sequence above each leaf; with groups its place there, uint16
   number: Int[Array, " _"]  #: as of `Payoffs`; of runs where each begins, and the last ends
   factor: Float[Array, " _"]  #: as of `Payoffs`; of runs the number of each
   groups: Groups | None = None  #: of runs, unless a group has too many of the opponent's sequences

@@ -10,7 +10,7 @@ import functools
 import logging
 import warnings
 from _ctypes import CFuncPtr
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -88,16 +88,16 @@ def handler(name: str, dtype: DTypeLike) -> CFuncPtr:
   return _functions(LIBRARY)[_handler(name, dtype)]
 
 
-def plain_function(name: str) -> CFuncPtr:
+def plain_function(name: str) -> Callable[..., None]:
   """A function of the library that is no custom call; it raises a RuntimeError in the library's words."""
   plain = _functions(LIBRARY)[name]
-  plain.restype, plain.errcheck = ctypes.c_char_p, _raise_failure
-  return plain
+  plain.restype = ctypes.c_char_p
 
+  def checked(*given: object) -> None:
+    if (words := plain(*given)) is not None:
+      raise RuntimeError(words.decode())
 
-def _raise_failure(words: bytes | None, *_: object) -> None:
-  if words is not None:
-    raise RuntimeError(words.decode())
+  return checked
 
 
 def _typed(x: np.ndarray | list[np.ndarray] | int) -> ctypes.c_void_p | ctypes.Array | ctypes.c_int64:

@@ -46,7 +46,7 @@ def _read_values(file: str) -> ps.values.NetworkValues:
   values = ps.values.NetworkValues.load(file)
   module, _, name = (values.own_features or "").rpartition(".")
   function = vars(sys.modules[module]).get(name) if module in sys.modules else None
-  return values.with_features(function) if callable(function) else values
+  return values.with_features(function) if inspect.isfunction(function) else values
 
 
 def own_features(name: str, module: str | None) -> Callable[[pyspiel.State, int], Sequence[float]]:
