@@ -11,7 +11,7 @@ import pyspiel
 import pytest
 from random_games import random_game
 
-from ps_cfr_spiel import PSCFRSolver, cfr, tree
+from ps_cfr_spiel import cfr, tree
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RULES
@@ -272,15 +272,3 @@ def test_zeros_infinities_and_nan_are_xlas(name, number):
       given = state._replace(players=(own, state.players[1]))
       for ours, theirs in zip(*turns(made, given, rule, "float64", True), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_a_large_game_may_pay_nothing(monkeypatch):
-  """Its groups are then empty."""
-  monkeypatch.setattr(tree.player_passes, "MANY", 1)
-  text = 'EFG 2 R "zero" { "0" "1" }\np "" 1 1 "" { "x" "y" } 0\n'
-  text += "".join(
-    f'p "" 2 1 "" {{ "x" "y" }} 0\nt "" {n} "" {{ 0 0 }}\nt "" {n} "" {{ 0 0 }}\n' for n in (1, 2)
-  )
-  solver = PSCFRSolver(pyspiel.load_efg_game(text), public_states="none")
-  solver.run(3, progress=False)
-  assert solver.exploitability() == 0

@@ -20,6 +20,7 @@ from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.rules import RM, RULES, RMPlus
 from ps_cfr_spiel.solvers import exact
 from ps_cfr_spiel.solvers import solver as base
+from ps_cfr_spiel.tree import player_passes
 
 # Some combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
 REDUCED = "river_subgame(stack=700,ranges=QdQh:0.5 8h7h A9s:0.25 2d2h;TdTh:0.7 6d6h 8d7d:2 8h7h AhKd)"
@@ -242,3 +243,13 @@ def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
   solver.save(tmp_path / "run.safetensors")
   assert PSCFRSolver.load(tmp_path / "run.safetensors").exploitability() == solver.exploitability()
   assert "better of average and last" in solver.description != plain.description
+
+
+def test_a_large_game_may_pay_nothing(monkeypatch):
+  """The groups in which the native library pays its leaves are then empty."""
+  monkeypatch.setattr(player_passes, "MANY", 1)
+  text = 'EFG 2 R "zero" { "0" "1" }\np "" 1 1 "" { "x" "y" } 0\n'
+  text += 2 * ('p "" 2 1 "" { "x" "y" } 0\n' + 2 * 't "" 1 "" { 0 0 }\n')
+  solver = PSCFRSolver(pyspiel.load_efg_game(text), public_states="none")
+  solver.run(3, progress=False)
+  assert solver.exploitability() == 0
