@@ -11,6 +11,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, cfr
+from ps_cfr_spiel.backend.device import to_device
 from ps_cfr_spiel.cfr import discounted, make_rule, normalise, regret_rules, rule_header
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.compilation.compiler import build_tree
@@ -529,8 +530,9 @@ def test_runs_that_begin_with_a_strategy():
       np.testing.assert_array_equal(new, resumed)
   draw, moved = np.random.default_rng(0), []
   begun = [tuple(normalise(draw.random(s)) for s in player.block_shapes) for player in tree.players]
+  narrow = to_device(tree, "float32")
   for iterations in (1, 40, 1600):
-    state = cfr.run(tree, cfr.resumed(tree, NRMPlus(), "float32", begun, iterations), 1, rule=NRMPlus())
-    played = cfr.current_strategy(tree, state)
+    state = cfr.run(narrow, cfr.resumed(narrow, NRMPlus(), "float32", begun, iterations), 1, rule=NRMPlus())
+    played = cfr.current_strategy(narrow, state)
     moved.append(max(np.abs(np.subtract(*pair)).max() for pair in zip(played[0], begun[0], strict=True)))
   assert moved[0] > 2 * moved[1] > 6 * moved[2] > 0, moved
