@@ -12,7 +12,7 @@ Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -147,6 +147,20 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, ...]  #: one `PlayerState` for each player
 
 
+class ReadState(Protocol):
+  """The state of a run as it is read: a `SolverState`, or one in a block of the host (`HostState`)."""
+
+  @property
+  def iteration(self) -> Int[Array, ""]:
+    """See `SolverState`."""
+    ...
+
+  @property
+  def players(self) -> tuple[PlayerState, ...]:
+    """See `SolverState`."""
+    ...
+
+
 def init(
   tree: PublicTree,
   rule: Rule,
@@ -270,7 +284,7 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> RuleState:
   return state
 
 
-def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:
+def average_strategy(tree: PublicTree, state: ReadState, sets: Abstraction = WHOLE) -> list[Blocks]:
   """The players' average strategies, [A, rows, H] for each block; uniform where a player never came.
 
   Outside a trace they are computed on the host, because each shape would be code to compile.
@@ -288,7 +302,7 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 def current_strategy(
   tree: PublicTree,
-  state: SolverState,
+  state: ReadState,
   sets: Abstraction = WHOLE,
   rule: Rule | None = None,
   tremble: float = 0.0,
@@ -303,7 +317,7 @@ def current_strategy(
   return in_blocks(tree, [averages.played(forest, x, tremble, t + 1) for forest, x in players], sets)
 
 
-def _wide(state: SolverState, rule: Rule | None) -> Sequence[PlayerState]:
+def _wide(state: ReadState, rule: Rule | None) -> Sequence[PlayerState]:
   """The players with tables that are not compressed; compressed ones need the rule."""
   return state.players if rule is None else [player.decompressed(rule) for player in state.players]
 
@@ -316,7 +330,7 @@ def in_blocks(
   return [tuple(forest.split(expand(of, tables_of_player))) for forest, of, tables_of_player in players]
 
 
-def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> Evaluation:
+def evaluate_average(tree: PublicTree, state: ReadState, sets: Abstraction = WHOLE) -> Evaluation:
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
@@ -325,7 +339,7 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 def evaluate_current(
   tree: PublicTree,
-  state: SolverState,
+  state: ReadState,
   sets: Abstraction = WHOLE,
   rule: Rule | None = None,
   tremble: float = 0.0,
