@@ -20,8 +20,9 @@ from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, 
 from ps_cfr_spiel.backend.native import DirectCall, TableCall, address_of
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, numbers_on_host, tables_of_players, with_tables
+from ps_cfr_spiel.cfr.first_state import changes_on_host
 from ps_cfr_spiel.cfr.rule import Rule
-from ps_cfr_spiel.cfr.state import Abstraction, SolverState, changes_on_host
+from ps_cfr_spiel.cfr.state import Abstraction, SolverState
 from ps_cfr_spiel.tree import PlayerPasses, PublicTree
 
 AHEAD = 2048  # iterations whose numbers are computed at once

@@ -19,10 +19,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
-from ps_cfr_spiel.cfr.filled import filled_array, filled_on_host
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.cfr.sixteen_bits import Rounded
 from ps_cfr_spiel.tree import (
@@ -161,82 +160,6 @@ class ReadState(Protocol):
     ...
 
 
-def init(
-  tree: PublicTree,
-  rule: Rule,
-  dtype: str,
-  sets: Abstraction = WHOLE,
-  bits: int = 32,
-  compensated: bool = True,
-) -> SolverState:
-  """The state before the first iteration: uniform strategies.
-
-  A `compensated` average is a pair of arrays (`averages.Sum`). If it is not, or with 16 `bits`, tables are as
-  `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
-  """
-  compressed = is_kept_compressed(rule, dtype, bits, compensated)
-  compressed &= bits == 16 or not tree.leaves.has_payoffs  # else the library iterates on full tables
-
-  def player_state(i, player, shapes):
-    column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
-    record: Sequence[jax.ShapeDtypeStruct] = ()
-    if tree.leaves.has_record:
-      leaves = [jax.ShapeDtypeStruct((n, player.types), np.dtype(dtype)) for n in player.leaf.children]
-      record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
-    # Table by table, so that there is no second copy of them all.
-    zeros = lambda shape: fill(np.zeros((), dtype), shape)  # noqa: E731
-    if not (rule.has_native_form or compressed):
-      rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
-    else:  # all infostates begin alike
-      rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
-    one = PlayerState(
-      strategy=tuple(np.full((a, 1, 1), 1 / a, dtype) for a, _, _ in shapes),
-      average=Sum(None, np.zeros((sum(a for a, _, _ in shapes), 1), dtype)),
-      rule=rules,
-    )
-    with np.errstate(divide="ignore"):  # of sums of nothing
-      one = one.compressed(rule, bits) if compressed else one
-
-    def filled(tables):
-      of_shapes = zip(tables, shapes, strict=True)
-      return tuple(
-        jax.tree.map(lambda x, shape=shape: fill(x, (len(x), *shape[1:])), x) for x, shape in of_shapes
-      )
-
-    if isinstance(one.average, Sum):
-      average = Sum(zeros(column) if compensated else None, zeros(column))
-    else:
-      average = filled(one.average)
-    recorded = tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else ()
-    return PlayerState(filled(one.strategy), average, filled(one.rule), recorded)
-
-  on_host = changes_on_host(tree, not compensated)
-  shapes, fill = table_shapes(tree, sets), filled_on_host if on_host else filled_array
-  players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
-  state = SolverState(np.zeros((), np.int32), players)
-  return state if on_host else jax.device_put(state)  # at once: each call takes some 0.1 ms
-
-
-def changes_on_host(tree: PublicTree, in_place: bool) -> bool:
-  """True if a run's tables are NumPy's, changed by the library; `in_place`: no state before is kept."""
-  return in_place and isinstance(tree.stream, BoardTraversal)
-
-
-def resumed(
-  tree: PublicTree, rule: Rule, dtype: str, strategies: Sequence[Blocks], iterations: int
-) -> SolverState:
-  """The state of a run that begins with strategies, [A, rows, H] for each block, in place of uniform ones.
-
-  It goes on as if they were what that many `iterations` had come to (`Rule.resume`); the average is of those
-  to come alone.
-  """
-  state, players = init(tree, rule, dtype), list[PlayerState]()
-  for forest, blocks, player in zip(tree.players, strategies, state.players, strict=True):
-    buckets = tuple(forest.join([np.asarray(block, dtype) for block in blocks]))
-    players.append(player._replace(strategy=buckets, rule=tuple(map(rule.resume, buckets))))
-  return jax.device_put(SolverState(np.asarray(iterations, np.int32), tuple(players)))
-
-
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
   """Each player's sets; None where every infostate plays for itself."""
   return (None,) * len(tree.players) if sets is None else sets
@@ -271,17 +194,6 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
 def is_kept_compressed(rule: Rule, dtype: str, bits: int, compensated: bool) -> bool:
   """Whether a run's tables are as `sixteen_bits` keeps them; the arguments are those of `init`."""
   return bits == 16 or (not compensated and dtype == "float32" and rule.has_compressed_tables)
-
-
-def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> RuleState:
-  state = rule.init(shape, dtype)
-  for array in jax.tree.leaves(state):
-    if np.shape(array)[1:] != shape[1:]:
-      raise ValueError(
-        f"{type(rule).__name__}.init(shape={shape}) must return arrays [n, {shape[1]}, {shape[2]}], a "
-        f"column for each row and type; got one of shape {np.shape(array)}."
-      )
-  return state
 
 
 def average_strategy(tree: PublicTree, state: ReadState, sets: Abstraction = WHOLE) -> list[Blocks]:

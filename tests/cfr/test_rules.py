@@ -12,7 +12,7 @@ from random_games import random_game
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, cfr
 from ps_cfr_spiel.backend.device import to_device
-from ps_cfr_spiel.cfr import discounted, make_rule, normalise, regret_rules, rule_header
+from ps_cfr_spiel.cfr import discounted, first_state, make_rule, normalise, regret_rules, rule_header
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.rules import (
@@ -536,3 +536,18 @@ def test_runs_that_begin_with_a_strategy():
     played = cfr.current_strategy(narrow, state)
     moved.append(max(np.abs(np.subtract(*pair)).max() for pair in zip(played[0], begun[0], strict=True)))
   assert moved[0] > 2 * moved[1] > 6 * moved[2] > 0, moved
+
+
+def test_a_run_that_begins_with_a_strategy_fills_the_average_alone(monkeypatch):
+  """No table of uniform play, which the strategy would replace; a rule with a faulty state is refused."""
+  tree, filled = build_tree(pyspiel.load_game("kuhn_poker")), []
+  uniform = [tuple(np.full(s, 1 / s[0]) for s in player.block_shapes) for player in tree.players]
+  whole = first_state.filled_array
+  monkeypatch.setattr(
+    first_state, "filled_array", lambda values, shape: filled.append(shape) or whole(values, shape)
+  )
+  cfr.resumed(tree, NRMPlus(), "float64", uniform, 1)
+  sequences = [sum(a * rows for a, rows, _ in player.bucket_shapes) for player in tree.players]
+  assert [rows for rows, _ in filled] == [rows for rows in sequences for _ in ("average", "compensation")]
+  with pytest.raises(ValueError, match=r"Stubborn.resume\(a strategy of shape .*must return arrays"):
+    cfr.resumed(tree, Stubborn((3,)), "float64", uniform, 1)
