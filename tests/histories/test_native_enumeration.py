@@ -4,6 +4,8 @@ import dataclasses
 import re
 from pathlib import Path
 
+import failing
+import forked
 import numpy as np
 import pyspiel
 import pytest
@@ -268,3 +270,32 @@ def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
     assert said in native_enumeration.compile_library()
     assert not list(tmp_path.glob("*.so"))
     monkeypatch.setenv("IS_TO_CRASH", "1")
+
+
+WITHOUT_MEMORY = (
+  failing.PROGRAM
+  + """
+import pyspiel
+from ps_cfr_spiel.compilation.histories import native_enumeration
+from ps_cfr_spiel.compilation.histories.limits import Limits, Watch
+from ps_cfr_spiel.memory import TooLarge
+
+game = pyspiel.load_game("kuhn_poker")
+native_enumeration.ENOUGH = 1  # pieces for each thread
+
+def enumerate_histories():
+  with native_enumeration.NativeEnumeration(game, 2) as native:
+    histories = native.run(Watch(game, Limits.create(1000), False))
+    print(native.library.enumeration_pieces(native.handle), len(histories.parent))
+
+enumerate_histories()  # so that OpenSpiel has all that it asks for once
+errors = without_memory(enumerate_histories, TooLarge)
+assert len(errors) > 100 and all("no more memory after" in error for error in errors), errors
+"""
+)
+
+
+def test_without_memory_a_game_is_too_large(tmp_path):
+  """At each request for it: at the start, in the crown, in the threads, and where columns are joined."""
+  ended = forked.run(WITHOUT_MEMORY, failing.library(tmp_path))
+  assert (ended.returncode, ended.stdout) == (0, "3 58\n" * 2), ended.stderr

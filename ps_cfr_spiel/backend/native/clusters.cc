@@ -80,6 +80,20 @@ struct Cards {
   }
 };
 
+// Room that notes take: of cells, and of numbers for their actions.
+struct Room {
+  int64_t cells = 0, numbers = 0;
+
+  void add(Room other) {
+    cells += other.cells;
+    numbers += other.numbers;
+  }
+  void cover(Room other) {
+    cells = std::max(cells, other.cells);
+    numbers = std::max(numbers, other.numbers);
+  }
+};
+
 template <typename T>
 struct Game {
   std::vector<Line<T>> lines;
@@ -89,6 +103,24 @@ struct Game {
   const int32_t *dealt, *visited;
   int32_t traverser;
   T every, weight, linear, floor, prune;
+
+  // The most that a traversal from all roots notes: in decisions of the traverser, or else in the opponent's.
+  Room most_noted(bool own) const {
+    std::vector<Room> below(lines.size());
+    for (int64_t n = lines.size(); n-- > 0;) {  // a line comes before those that follow it
+      const Line<T>& line = lines[n];
+      if (line.actor == kEndLine) continue;
+      const bool traversed = line.actor == traverser;
+      for (int64_t a = 0; a < (line.actor == kChanceLine ? 1 : line.count); ++a) {
+        const Room& next = below[line.first + a];
+        traversed ? below[n].add(next) : below[n].cover(next);
+      }
+      if (line.actor != kChanceLine && traversed == own) below[n].add({1, line.count});
+    }
+    Room all;
+    for (int64_t s = 0; s < roots; ++s) all.add(below[s]);
+    return all;
+  }
 };
 
 template <typename T>
@@ -96,6 +128,7 @@ class Dealer {
  public:
   explicit Dealer(const Cards& cards)
       : cards_(cards), used_(cards.words), apart_(cards.centre_count) {
+    if (!cards.holding.empty()) open_.reserve(cards.column());
     if (cards.deck) equities_ = std::make_unique<Equities>(*cards.deck, cards.groups);
   }
 
@@ -226,6 +259,15 @@ struct Notes {
   std::vector<int64_t> cell, count;
   std::vector<T> numbers;
 
+  // Makes room for as much again, so that `add` asks for none.
+  void make_room(Room more) {
+    const auto make = [](auto& of, size_t wanted) {
+      if (of.capacity() - of.size() < wanted) of.reserve(std::max(2 * of.capacity(), of.size() + wanted));
+    };
+    make(cell, more.cells);
+    make(count, more.cells);
+    make(numbers, more.numbers);
+  }
   T* add(int64_t of, int64_t actions) {
     cell.push_back(of);
     count.push_back(actions);
@@ -274,31 +316,36 @@ template <typename T>
 class Walker {
  public:
   Walker(const Game<T>& game, const T* regrets, T* values)
-      : game_(game), dealer_(game.cards), regrets_(regrets), values_(values), step_(game.clusters * game.cells),
+      : game_(game), gains_(game.most_noted(true)), shares_(game.most_noted(false)), dealer_(game.cards), regrets_(regrets), values_(values), step_(game.clusters * game.cells),
         uniforms_(nullptr, game.cards.later.size() + game.depths + 1, game.deals),
         policies_((game.depths + 1) * game.actions), moves_((game.depths + 1) * game.actions) {}
 
-  FOR_EACH_PROCESSOR void part(int64_t k, int64_t begin, int64_t end, Increments<T>& out) {
+  void part(int64_t k, int64_t begin, int64_t end, Increments<T>& out) {
     first_ = k * game_.cells;
     noted_ = &out;
     uniforms_.use(game_.keys + 2 * k);
     for (int64_t b = begin; b < end; ++b) {
-      T* out = values_ + k * game_.roots * game_.deals + b;
-      uniforms_.begin(0, b);
-      if (!deal(k, b)) {
-        for (int64_t s = 0; s < game_.roots; ++s) out[s * game_.deals] = 0;
-        continue;
-      }
-      share_ = T(deal_.possible) / game_.every;
-      const int64_t rounds = game_.cards.later.size();
-      prunes_ = game_.prune > -std::numeric_limits<T>::infinity() && uniforms_[rounds + game_.depths] < T(kPruned);
-      for (int64_t s = 0; s < game_.roots; ++s) {
-        out[s * game_.deals] = game_.visited[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
-      }
+      out.gains.make_room(gains_);
+      out.shares.make_room(shares_);
+      traverse(k, b);
     }
   }
 
  private:
+  FOR_EACH_PROCESSOR void traverse(int64_t k, int64_t b) {
+    T* out = values_ + k * game_.roots * game_.deals + b;
+    uniforms_.begin(0, b);
+    if (!deal(k, b)) {
+      for (int64_t s = 0; s < game_.roots; ++s) out[s * game_.deals] = 0;
+      return;
+    }
+    share_ = T(deal_.possible) / game_.every;
+    const int64_t rounds = game_.cards.later.size();
+    prunes_ = game_.prune > -std::numeric_limits<T>::infinity() && uniforms_[rounds + game_.depths] < T(kPruned);
+    for (int64_t s = 0; s < game_.roots; ++s) {
+      out[s * game_.deals] = game_.visited[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
+    }
+  }
   bool deal(int64_t k, int64_t b) {
     const int32_t* dealt = game_.dealt + b;
     return dealer_.deal(k, dealt[0], dealt[game_.deals], dealt[2 * game_.deals], uniforms_, deal_);
@@ -342,6 +389,7 @@ class Walker {
   }
 
   const Game<T>& game_;
+  const Room gains_, shares_;  // that a traversal may note
   Dealer<T> dealer_;
   const T* regrets_;
   T* values_;

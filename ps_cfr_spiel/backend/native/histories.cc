@@ -376,36 +376,47 @@ Status Piece::more(Enumeration& enumeration, int64_t stop) {
   return MORE;
 }
 
+// The status that work ends with, also where it fails: nothing may be thrown through ctypes.
+template <typename Work>
+Status guarded(const Work& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return NO_MEMORY;
+  } catch (...) {
+    return FAULT;
+  }
+}
+
 }  // namespace
 
+// Functions that may fail return a `Status`; the others ask for no memory.
 extern "C" {
 
 // An enumeration of all histories. Pieces begin below those of length `split`, if it is not negative.
-void* enumeration_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split) {
-  try {
+int enumeration_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split,
+                      Enumeration** begun) {
+  return guarded([&] {
     auto enumeration = std::make_unique<Enumeration>(game, infostates, sums_to_zero, threads);
     if (split >= 0) enumeration->split = split;
     enumeration->crown = std::make_unique<Piece>(*enumeration, Start{{}, 0, 1, 1, -1, 0});
     enumeration->begin(*enumeration->crown, 0);
-    return enumeration.release();
-  } catch (...) {
-    return nullptr;
-  }
+    *begun = enumeration.release();
+    return DONE;
+  });
 }
 
 // Visits up to `count` further histories of a piece, the crown if it is negative.
 int enumeration_more(Enumeration* enumeration, int64_t k, int thread, int64_t count) {
   Piece& piece = enumeration->piece(k);
-  Status status = FAULT;
   const size_t before = piece.size();
-  try {
+  const Status status = guarded([&] {
+    Status status = FAULT;
     if (!piece.state && !before) enumeration->begin(piece, thread);
     status = piece.more(*enumeration, before + count);
     piece.share = status == DONE ? 1 : piece.visited();
-  } catch (const std::bad_alloc&) {
-    status = NO_MEMORY;
-  } catch (...) {
-  }
+    return status;
+  });
   enumeration->count += piece.size() - before;
   return status;
 }
@@ -434,10 +445,13 @@ double enumeration_share(const Enumeration* enumeration) {
 }
 
 // The length of the path to a piece's next history, and the path if asked for.
-int64_t enumeration_path(Enumeration* enumeration, int64_t k, int64_t* to) {
-  const std::vector<Action> path = enumeration->piece(k).path();
-  if (to) std::copy(path.begin(), path.end(), to);
-  return path.size();
+int enumeration_path(Enumeration* enumeration, int64_t k, int64_t* length, int64_t* to) {
+  return guarded([&] {
+    const std::vector<Action> path = enumeration->piece(k).path();
+    if (to) std::copy(path.begin(), path.end(), to);
+    *length = path.size();
+    return DONE;
+  });
 }
 
 int enumeration_pruned(Enumeration* enumeration) {
@@ -462,8 +476,7 @@ int enumeration_number_width(Enumeration* enumeration, int column, double* first
   return width;
 }
 
-// Copies a column of all pieces to the caller, as the histories come, and frees it.
-void enumeration_integers(Enumeration* enumeration, int column, void* to) {
+static void join_integers(Enumeration* enumeration, int column, void* to) {
   std::vector<int32_t> places;  // of the crown's histories
   if (column == Piece::PARENT) places.resize(enumeration->crown->size());
   std::map<std::vector<Action>, int32_t> sets;
@@ -511,6 +524,14 @@ void enumeration_integers(Enumeration* enumeration, int column, void* to) {
     if (!is_crown) piece.integers[column].free();
   });
   enumeration->crown->integers[column].free();
+}
+
+// Copies a column of all pieces to the caller, as the histories come, and frees it.
+int enumeration_integers(Enumeration* enumeration, int column, void* to) {
+  return guarded([&] {
+    join_integers(enumeration, column, to);
+    return DONE;
+  });
 }
 
 void enumeration_numbers(Enumeration* enumeration, int column, int width, void* to) {

@@ -68,9 +68,9 @@ struct Learn {
 };
 
 template <typename T, typename Rule>
-INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& rule, T* values) {
+INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& rule, T* values, T* sum) {
   const Learn<T, Rule> learn{walk, tables, rule};
-  walk.width == 1 ? go_up<T, 1>(walk, learn, values) : go_up<T, 0>(walk, learn, values);
+  walk.width == 1 ? go_up<T, 1>(walk, learn, values, sum) : go_up<T, 0>(walk, learn, values, sum);
 }
 
 // Cells [from, to) of a block; `sum` is of all its cells.
@@ -87,18 +87,18 @@ INLINE void turn_rows(const Walk<T>& walk, const Tables<T>& tables, int64_t rule
 }
 
 template <typename T>
-INLINE void turn(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
-  by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA { go_up_by(walk, tables, by, values); });
+INLINE void turn(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values, T* sum) {
+  by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA { go_up_by(walk, tables, by, values, sum); });
 }
 
 FOR_EACH_PROCESSOR void learn(const Walk<float>& walk, const Tables<float>& tables, int64_t rule, const float* x,
-                              float* values) {
-  turn(walk, tables, rule, x, values);
+                              float* values, float* sum) {
+  turn(walk, tables, rule, x, values, sum);
 }
 
 FOR_EACH_PROCESSOR void learn(const Walk<double>& walk, const Tables<double>& tables, int64_t rule, const double* x,
-                              double* values) {
-  turn(walk, tables, rule, x, values);
+                              double* values, double* sum) {
+  turn(walk, tables, rule, x, values, sum);
 }
 
 FOR_EACH_PROCESSOR void learn_rows(const Walk<float>& walk, const Tables<float>& tables, int64_t rule, const float* x,
@@ -155,7 +155,9 @@ void walk_learn(Call<type>& call) {
   const Tables<T> tables{after.data(), each, after.back(), reach, numbers[0]};
   call.walk.tremble = numbers[1];
   numbers += BEFORE_RULE;
-  if (!call.walk.large()) return learn(call.walk, tables, call.rule, numbers, call.sequences);
+  if (!call.walk.large()) {
+    return learn(call.walk, tables, call.rule, numbers, call.sequences, kept_room<T>(call.walk.summed_cells()));
+  }
   push_leaves<T, 0>(call.walk, call.sequences);
   Scratch<T> sum;
   sum.resize(call.walk.most_cells());
@@ -352,9 +354,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
     if (own.groups) {
       std::fill_n(own.values.data(), own.walk.sequences, T(0));  // of those that no leaf is below
       return share_out(own.groups, [&](int64_t k) {
-        thread_local std::vector<T> copied;
-        copied.resize(std::max<size_t>(copied.size(), own.group[k + 1][1] - own.group[k][1]));
-        paid_group(own, opponent, k, copied.data());
+        paid_group(own, opponent, k, kept_room<T>(own.group[k + 1][1] - own.group[k][1]));
       });
     }
     in_pieces(items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
@@ -377,7 +377,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
         seats[i].tables.share = numbers[0];
         const T* x = numbers + BEFORE_RULE;
         large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
-              : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data());
+              : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum.data());
       }
       for (int i = first; i <= last; ++i) go_down(seats[i], numbers[2]);
     }
@@ -451,7 +451,7 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
                    {}, {}};
       seat.paid.resize(seat.start ? 0 : seat.count * width);
       seat.walk.leaves = {{seat.paid.data(), seat.count}};
-      seat.sum.resize(seat.walk.most_cells());
+      seat.sum.resize(std::max(seat.walk.most_cells(), seat.walk.summed_cells()));
       for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
       seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0),
                      pair ? tables[ends[i] - 2] : nullptr};

@@ -18,8 +18,7 @@
 #include "xla/ffi/api/ffi.h"
 
 // One binary for all processors: functions with this mark are compiled for several, chosen when it is loaded. GCC takes
-// calls of them for calls that never throw, and catches nothing there, so they should allocate nothing. Three still do,
-// and end the process if memory runs out there: notes in clusters.cc, kept scratch in sweep.h and walk.h.
+// calls of them for calls that never throw, and catches nothing there, so they allocate nothing: callers give them room.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else

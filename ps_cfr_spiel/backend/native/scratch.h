@@ -98,4 +98,13 @@ class Scratch {
   T* data() const { return memory.get(); }
 };
 
+// Room for at least `count` numbers, which the thread keeps for its next call: to ask for it anew would cost as much as
+// the work of a small one. A function uses it until the next function asks.
+template <typename T>
+T* kept_room(size_t count) {
+  thread_local std::vector<T> memory;
+  memory.resize(std::max(memory.size(), count));
+  return memory.data();
+}
+
 }  // namespace

@@ -402,6 +402,7 @@ struct Stack {
   T *reach_in[2][2], *values_in[2][2];  // [player][trunk, below], so that addresses count from both
   int64_t trunk[2], width[2];
   T *cells, *rows;  // room for a strip of a row's tables; for the values of some leaves
+  Lanes<T>* lanes;  // room for `evaluate`
 
   INLINE T* reach(int i, int64_t at) const { return reach_in[i][at >= trunk[i]] + at * width[i]; }
   INLINE T* values(int i, int64_t at) const { return values_in[i][at >= trunk[i]] + at * width[i]; }
@@ -421,13 +422,13 @@ INLINE Place place(const Row& r, const Bucket& b, int64_t width, int64_t cell) {
 
 // Apart from what walks, or each kind of game would have its own.
 FOR_EACH_PROCESSOR void pay(const View<float>& view, bool showdown, int64_t count, const float* utility,
-                            const float* const* reach, float* values) {
-  evaluate(view, showdown, count, utility, reach, values);
+                            const float* const* reach, Lanes<float>* lanes, float* values) {
+  evaluate(view, showdown, count, utility, reach, lanes, values);
 }
 
 FOR_EACH_PROCESSOR void pay(const View<double>& view, bool showdown, int64_t count, const double* utility,
-                            const double* const* reach, double* values) {
-  evaluate(view, showdown, count, utility, reach, values);
+                            const double* const* reach, Lanes<double>* lanes, double* values) {
+  evaluate(view, showdown, count, utility, reach, lanes, values);
 }
 
 // Some of the players.
@@ -503,7 +504,7 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
     const int64_t count = std::min(n, (showdown ? unit->folds : end) - leaf);
     const T* reach[n];
     for (int64_t k = 0; k < count; ++k) reach[k] = stack.reach(1 - i, other.leaves[leaf + k]);
-    pay(view, showdown, count, own.utility + leaf, reach, sum);
+    pay(view, showdown, count, own.utility + leaf, reach, stack.lanes, sum);
     for (int64_t k = 0; k < count; ++k, ++leaf) {
       push(own, stack, i, own.count + leaf, own.leaves[leaf], sum + k * width);
     }
@@ -601,6 +602,7 @@ struct Streaming {
   const Seat<T>* seats;
   std::vector<const Unit*> boards;  // after the trunk
   std::vector<std::vector<T>> memory;
+  std::vector<std::vector<Lanes<T>>> lanes;  // of each thread
   std::vector<Stack<T>> stacks;  // of each thread
   std::vector<T> trunks[2];      // values: the sum, and those of some boards
   int64_t places = 0;            // of boards' trunks
@@ -620,6 +622,10 @@ struct Streaming {
       stack.reach_in[i][0] = take(size(i));
     }
     const int64_t widest = std::max(seats[0].width, seats[1].width), actions = std::max(seats[0].actions, seats[1].actions);
+    size_t most_lanes = 0;
+    for (int i : {0, 1}) {
+      for (const View<T>& view : seats[i].streets) most_lanes = std::max(most_lanes, view.lanes());
+    }
     for (int64_t k = 0; k < threads; ++k) {
       for (int i : {0, 1}) {
         const int64_t rest = (seats[i].stack - seats[i].trunk) * seats[i].width;
@@ -628,6 +634,7 @@ struct Streaming {
       }
       stack.cells = take((2 * actions + 3) * STRIP);
       stack.rows = take(Lanes<T>::count * widest);
+      stack.lanes = lanes.emplace_back(most_lanes).data();
       stacks.push_back(stack);
     }
   }

@@ -32,6 +32,9 @@ struct View {
   const int16_t *opponent_hand, *opponent_card;   // [G], [2, G]
   const int16_t *hand, *card;                     // [H], [2, H]
   const int16_t *weaker, *not_stronger, *same;    // [H]
+
+  // The hands and cards that `evaluate` keeps lanes of.
+  size_t lanes() const { return opponents + 1 + cards + hands; }
 };
 
 // Running sums of the opponent's reach.
@@ -119,12 +122,11 @@ INLINE void scatter(const Lanes<T>* lanes, int64_t count, int64_t hands, T* __re
 }
 
 // The values [count, H] of `count` leaves of one kind, at most a register's lanes; `reach` are the opponent's, [G] each.
+// `lanes`: room for `view.lanes()`.
 template <typename T>
 INLINE void evaluate(const View<T>& view, bool showdown, int64_t count, const T* utility, const T* const* reach,
-                     T* values) {
-  thread_local std::vector<Lanes<T>> memory;  // kept: to ask for it anew would cost as much as a sweep
-  memory.resize(std::max<size_t>(memory.size(), view.opponents + 1 + view.cards + view.hands));
-  Lanes<T>*lanes = memory.data(), *by_card = lanes + view.opponents + 1, *found = by_card + view.cards;
+                     Lanes<T>* lanes, T* values) {
+  Lanes<T>*by_card = lanes + view.opponents + 1, *found = by_card + view.cards;
   Lanes<T> pays{};
   for (int64_t k = 0; k < count; ++k) pays.v[k] = utility[k];
   gather(reach, count, view, lanes);

@@ -13,7 +13,7 @@ namespace {
 
 // Reach of the leaves' parts, from that of all sequences.
 template <typename T>
-INLINE void reach_leaves(const Walk<T>& walk, const T* reach) {
+void reach_leaves(const Walk<T>& walk, const T* reach) {
   const int32_t* above = walk.above + walk.rows();
   for (auto [to, size] : walk.leaves) {
     for (const T* end = to + size * walk.width; to < end; to += walk.width) {
@@ -39,24 +39,17 @@ struct Worth {
   }
 };
 
-FOR_EACH_PROCESSOR void down(const Walk<float>& walk, float* reach) {
-  walk.large() ? down_large(walk, reach) : go_down_by_width(walk, reach);
-  reach_leaves(walk, reach);
-}
+FOR_EACH_PROCESSOR void down(const Walk<float>& walk, float* reach) { go_down_by_width(walk, reach); }
+FOR_EACH_PROCESSOR void down(const Walk<double>& walk, double* reach) { go_down_by_width(walk, reach); }
 
-FOR_EACH_PROCESSOR void down(const Walk<double>& walk, double* reach) {
-  walk.large() ? down_large(walk, reach) : go_down_by_width(walk, reach);
-  reach_leaves(walk, reach);
-}
-
-FOR_EACH_PROCESSOR void up(const Walk<float>& walk, float* values) {
+FOR_EACH_PROCESSOR void up(const Walk<float>& walk, float* values, float* sum) {
   const Worth<float> worth{walk};
-  walk.width == 1 ? go_up<float, 1>(walk, worth, values) : go_up<float, 0>(walk, worth, values);
+  walk.width == 1 ? go_up<float, 1>(walk, worth, values, sum) : go_up<float, 0>(walk, worth, values, sum);
 }
 
-FOR_EACH_PROCESSOR void up(const Walk<double>& walk, double* values) {
+FOR_EACH_PROCESSOR void up(const Walk<double>& walk, double* values, double* sum) {
   const Worth<double> worth{walk};
-  walk.width == 1 ? go_up<double, 1>(walk, worth, values) : go_up<double, 0>(walk, worth, values);
+  walk.width == 1 ? go_up<double, 1>(walk, worth, values, sum) : go_up<double, 0>(walk, worth, values, sum);
 }
 
 // Down the strategy's tables: reach of the sequences, then of the leaves' parts.
@@ -66,7 +59,9 @@ void walk_down(Call<type>& call) {
   auto& leaves = call.walk.leaves;
   call.each(call.given, 0, call.given.size(), [&](auto* table, int64_t) { tables.push_back(table); });
   call.each(call.returned, 0, call.returned.size(), [&](auto* part, int64_t n) { leaves.push_back({part, n}); });
-  if (call.error.success()) down(call.walk, call.sequences);
+  if (!call.error.success()) return;
+  call.walk.large() ? down_large(call.walk, call.sequences) : down(call.walk, call.sequences);
+  reach_leaves(call.walk, call.sequences);
 }
 
 // Up from the leaves' parts, which come after the tables: values of the sequences.
@@ -76,7 +71,7 @@ void walk_up(Call<type>& call) {
   auto& leaves = call.walk.leaves;
   call.each(call.given, 0, call.tables, [&](auto* table, int64_t) { tables.push_back(table); });
   call.each(call.given, call.tables, call.given.size(), [&](auto* part, int64_t n) { leaves.push_back({part, n}); });
-  if (call.error.success()) up(call.walk, call.sequences);
+  if (call.error.success()) up(call.walk, call.sequences, kept_room<ffi::NativeType<type>>(call.walk.summed_cells()));
 }
 
 template <typename T>

@@ -49,6 +49,7 @@ struct Walk {
     for (int64_t k = 0; k < count; ++k) most = std::max<int64_t>(most, blocks[k].rows * width);
     return most;
   }
+  int64_t summed_cells() const { return STRIP + width; }  // at most, of rows that go up together
   bool large() const { return sequences * width >= MANY; }
 };
 
@@ -142,15 +143,12 @@ INLINE void push_leaves(const Walk<T>& walk, T* values) {
 }
 
 // Values of all sequences, from the leaves up. `row(block, cell, count, values, sum)` says what `count` cells of a
-// block from `cell` on are worth; they are a piece of one row or several short rows.
+// block from `cell` on are worth; they are a piece of one row or several short rows. `sum`: room for `summed_cells`.
 template <typename T, int W, typename Row>
-INLINE void go_up(const Walk<T>& walk, const Row& row, T* values) {
+INLINE void go_up(const Walk<T>& walk, const Row& row, T* values, T* __restrict sum) {
   const int64_t width = W ? W : walk.width;
   push_leaves<T, W>(walk, values);
   int64_t item = walk.rows();
-  thread_local std::vector<T> memory;
-  memory.resize(std::max<size_t>(memory.size(), STRIP + width));
-  T* __restrict sum = memory.data();
   const int64_t together = std::max<int64_t>(STRIP / width, 1);
   for (const Block* b = walk.blocks + walk.count; b-- > walk.blocks;) {
     item -= b->rows;

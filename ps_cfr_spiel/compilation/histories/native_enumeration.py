@@ -112,13 +112,11 @@ def _load(path: Path) -> Any:
   """The library; None if it does not load."""
   try:
     library = ctypes.CDLL(str(path))
-    library.enumeration_begin.restype = ctypes.c_void_p
     library.enumeration_share.restype = ctypes.c_double
     for name in (
       "enumeration_count",
       "enumeration_pieces",
       "enumeration_bytes",
-      "enumeration_path",
       "enumeration_sets",
       "enumeration_legal",
     ):
@@ -212,13 +210,16 @@ class NativeEnumeration(EnumerationProgress):
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
     self._kind = kind.provides_information_state_string, zero_sum
+    self.handle = ctypes.c_void_p()
     self.handle = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:
     """Start before the first history, with pieces below histories of length `split` if it is not -1."""
     given = (*self._kind, self.threads, split)
-    handle = ctypes.c_void_p(self.library.enumeration_begin(str(self.game).encode(), *given))
-    if not handle:
+    handle = ctypes.c_void_p()
+    status = self.library.enumeration_begin(str(self.game).encode(), *given, ctypes.byref(handle))
+    self._check_memory(status)
+    if status != DONE:
       raise FaultAtError([])
     return handle
 
@@ -303,16 +304,22 @@ class NativeEnumeration(EnumerationProgress):
 
   def _refuse(self, status: int, piece: int) -> None:
     """Raise the error of a piece that ended with this status, if it is one."""
-    if status == NO_MEMORY:
-      raise TooLarge(
-        f"{self.game}: no more memory after {self._count():,} histories. Choose smaller parameters of the "
-        f"game, or try again with more free memory."
-      )
+    self._check_memory(status)
     if status != DONE:
-      index = ctypes.c_int64(piece)
-      path = (ctypes.c_int64 * self.library.enumeration_path(self.handle, index, None))()
-      self.library.enumeration_path(self.handle, index, path)
+      index, length = ctypes.c_int64(piece), ctypes.c_int64()
+      given = self.handle, index, ctypes.byref(length)
+      self._check_memory(self.library.enumeration_path(*given, None))
+      path = (ctypes.c_int64 * length.value)()
+      self._check_memory(self.library.enumeration_path(*given, path))
       raise FaultAtError(list(path))
+
+  def _check_memory(self, status: int) -> None:
+    if status == NO_MEMORY:
+      visited = self._count() if self.handle else 0
+      raise TooLarge(
+        f"{self.game}: no more memory after {visited:,} histories. Choose smaller parameters of the game, or "
+        f"try again with more free memory."
+      )
 
   def _count(self) -> int:
     return self.library.enumeration_count(self.handle)
@@ -327,7 +334,8 @@ class NativeEnumeration(EnumerationProgress):
     joined = column in (0, 5) or column >= COLUMNS  # others are copied unchanged
     width = 4 if joined else self.library.enumeration_width(self.handle, column)
     values = np.empty(self._count(), f"i{width}")
-    self.library.enumeration_integers(self.handle, column, ctypes.c_void_p(values.ctypes.data))
+    status = self.library.enumeration_integers(self.handle, column, ctypes.c_void_p(values.ctypes.data))
+    self._refuse(status, CROWN)
     return values
 
   def _numbers(self, column: int) -> np.ndarray:
