@@ -1,11 +1,9 @@
 """Runs that call the library themselves: the numbers of XLA's program, on states that never change."""
 
 import functools
-import sys
 import threading
 from fractions import Fraction
 
-import forked
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -168,37 +166,6 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
   direct._call._frame.names[0] = b"nothing"
   with pytest.raises(RuntimeError, match="alternating"):
     solver.run(1)
-
-
-WITHOUT_MEMORY = """
-import contextlib, resource, numpy as np, pyspiel
-from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.backend.native import address_of
-
-solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-solver.run(1)
-call, before, taken, size = solver._direct._call, solver._state, [], 2**20
-places = address_of(solver._direct._numbers.rows), before.address, np.empty_like(before.block)
-pages = int(open("/proc/self/statm").read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
-while size > 2**10:
-  try:
-    taken.append(bytearray(size))
-  except MemoryError:
-    size //= 2
-try:
-  call(1, *places[:2], places[2].ctypes.data)
-except RuntimeError as error:
-  resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
-  print(error)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the size of a process from /proc")
-def test_a_call_without_memory_is_an_error_and_not_the_end_of_the_process():
-  ended = forked.run(WITHOUT_MEMORY)
-  assert ended.returncode == 0, ended.stderr
-  assert ended.stdout == "the system has too little memory left for this call\n"
 
 
 @pytest.mark.parametrize(
