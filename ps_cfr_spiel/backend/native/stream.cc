@@ -32,7 +32,7 @@ struct Seat {
   int64_t width, trunk, stack, count, actions;  // of the addresses the trunk's, and all; rows; most actions
   const Bucket* buckets;
   const Row* rows;
-  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in `player_passes.Members`
+  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in streaming.py; no start if none folded
   const T* utility;
   std::vector<View<T>> streets;  // of the first board; others follow
   void* const* tables;           // of each bucket `each`, the strategy first, in 16 bits the average's last
@@ -480,10 +480,14 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
 template <typename T>
 INLINE void push(const Seat<T>& own, const Stack<T>& stack, int i, int64_t item, int64_t above, const T* from) {
   const int64_t width = own.width;
-  const int64_t first = own.start ? own.start[item] : 0, last = own.start ? own.start[item + 1] : 1;
-  for (int64_t m = first; m < last; ++m) {
-    T* __restrict to = stack.values(i, own.start ? own.parent[m] : above);
-    if (own.start && own.swap[m]) {
+  if (!own.start || own.start[item] == own.start[item + 1]) {
+    T* __restrict to = stack.values(i, above);
+    for (int64_t h = 0; h < width; ++h) to[h] += from[h];
+    return;
+  }
+  for (int64_t m = own.start[item]; m < own.start[item + 1]; ++m) {
+    T* __restrict to = stack.values(i, own.parent[m]);
+    if (own.swap[m]) {
       const int32_t* column = own.columns + own.swap[m] * width;
       for (int64_t h = 0; h < width; ++h) to[h] += from[column[h]];
     } else {

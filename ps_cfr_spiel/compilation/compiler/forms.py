@@ -84,8 +84,8 @@ class LineIndex:
 class OrbitMap(NamedTuple):
   """The row that stands for each of n rows."""
 
-  row: np.ndarray  #: int[n], the row that stands for each; a row that is kept stands for itself
-  #: int[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
+  row: np.ndarray  #: int32[n], the row that stands for each; a row that is kept stands for itself
+  #: int32[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
   swap: np.ndarray
 
   @property
@@ -178,8 +178,14 @@ class PublicStateIndex(LineIndex):
 
   @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
-    """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
-    return self.form.strengths()
+    """Int[B, H0], int[B, H1] on the boards of the last street, in the bits that their ranks need.
+
+    Entries of dead types are arbitrary.
+    """
+    first, second = self.form.strengths()
+    levels, ranks = np.unique(np.concatenate([first.ravel(), second.ravel()]), return_inverse=True)
+    ranks = ranks.astype(np.min_scalar_type(-len(levels)))
+    return ranks[: first.size].reshape(first.shape), ranks[first.size :].reshape(second.shape)
 
   def net_wins(self, street: int, runout: int, showdown: int = 0) -> np.ndarray:
     """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
@@ -230,7 +236,8 @@ def orbit_maps(lines: PublicStateIndex, swaps: np.ndarray | None) -> tuple[Orbit
   for street, runouts in enumerate(lines.runouts):
     images = renamed_runouts(lines, street, swaps)
     first = images.min(0)
-    maps.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
+    swap = (images[:, first] == np.arange(len(runouts))).argmax(0)
+    maps.append(OrbitMap(first.astype(np.int32), swap.astype(np.int32)))
   return tuple(maps)
 
 

@@ -112,7 +112,7 @@ def _symmetries(
 
 def _leaves(board: OrbitMap, count: int) -> OrbitMap:
   """The orbits of a part of the leaves, which has `count` of each board, board by board."""
-  row = board.row[:, None] * count + np.arange(count)
+  row = board.row[:, None] * count + np.arange(count, dtype=np.int32)
   return OrbitMap(row.ravel(), np.repeat(board.swap, count))
 
 
@@ -139,7 +139,8 @@ def _rows(
     # The variant's rows, by their numbers in `places`; orbits stay together.
     kept = table[0, :, 0].astype(int)
     order = np.argsort(kept)
-    maps.append(OrbitMap(order[np.searchsorted(kept[order], row[kept])], swap[kept]))
+    stands = order[np.searchsorted(kept[order], row[kept])].astype(np.int32)
+    maps.append(OrbitMap(stands, swap[kept]))
   return tuple(maps)
 
 

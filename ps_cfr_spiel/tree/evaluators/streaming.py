@@ -41,7 +41,8 @@ class PlayerLayout(NamedTuple):
   rows: Int[Array, "R 4"]
   leaves: Int[Array, " L"]  #: the address of each leaf's sequence
   utility: Float[Array, " L"]  #: the payoff of a showdown or of a fold
-  #: start, parent, swap, columns: as in `player_passes.Members`, with addresses for sequences.
+  #: start, parent, swap, columns: as in `player_passes.Members`, with addresses for sequences; an
+  #: item without members counts for the one sequence above it, as nearly all leaves do.
   start: Int[Array, " _"]
   parent: Int[Array, " M"]
   swap: Int[Array, " M"]
@@ -388,5 +389,7 @@ def _members(
   found_parent[by_link], found_swap[by_link] = parent[at[by_link]], swap[at[by_link]]
   found_swap[~by_link] = boards.swap[at[~by_link]]
   assert count + len(ends.leaf) == len(lengths)
-  first, second, third = (x.astype(np.int32) for x in (start, found_parent, found_swap))
+  told = (lengths != 1)[item] | (found_swap != 0) | (found_parent != above[item])
+  start = np.append(0, np.cumsum(told))[start]
+  first, second, third = (x.astype(np.int32) for x in (start, found_parent[told], found_swap[told]))
   return first, second, third, np.asarray(folded[0].columns, np.int32)
