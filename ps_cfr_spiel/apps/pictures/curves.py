@@ -25,11 +25,12 @@ def exploitability_curve(
   """
   name = title_of(game)
   title = f"{name}, {next(iter(runs))}" if len(runs) == 1 else name
-  figure, (axes,) = figure_with_panels([title], size=(8, 5))
+  pot = pot_of(game)
+  figure, (axes,) = figure_with_panels([title], size=(8, 5), margins=(0.75, 0.75 if pot else 0.2, 0.47, 0.31))
   for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     _draw(axes, points, lambda point: point.iteration, label=name, color=color, linewidth=2)
   dress(axes, iterations, f"exploitability ({unit_of(game)})")
-  if pot := pot_of(game):
+  if pot:
     _add_pot_axis(axes, pot)
   if len(runs) > 1:
     axes.legend(frameon=False)
@@ -117,17 +118,22 @@ def figure_with_panels(
   titles: Sequence[str],
   columns: int | None = None,
   size: tuple[float, float] | None = None,
+  margins: tuple[float, float, float, float] | None = None,
   **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
   """A figure with a panel for each title, row by row, in one style; `dress` completes each panel.
 
   All panels are in a row unless `columns` says otherwise; `size` is in inches, by default that of the panels;
-  `shared` are `sharex` and `sharey`, as for matplotlib's subplots.
+  `margins` are those at the left, right, bottom and top in inches (None: as narrow as they can be, for which
+  matplotlib draws a figure twice); `shared` are `sharex` and `sharey`, as for matplotlib's subplots.
   """
   columns = columns or len(titles)
   rows = -(-len(titles) // columns)
   size = size or (1 + 4.3 * columns, 0.6 + 3.8 * rows)
-  figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
+  figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout=None if margins else "constrained")
+  if margins:
+    (width, height), (left, right, bottom, top) = size, margins
+    figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
   places = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
   for axes, title in zip(places, titles, strict=False):
     axes.set_prop_cycle(color=LINES)

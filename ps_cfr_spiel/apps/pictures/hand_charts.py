@@ -1,12 +1,15 @@
 """Hand charts in the colours of poker tools."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 
 from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
@@ -45,11 +48,36 @@ def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
   draw_cells(axes, np.nonzero(chart.combos))
   shown = np.nonzero(chart.shown)
   draw_bars(axes, shown, BAR * chart.presence[shown], chart.frequency[:, *shown], colors)
-  for row, column in np.ndindex(13, 13):
-    ink = INK if chart.shown[row, column] else SOFT if chart.combos[row, column] else FAINT
-    axes.text(column + 0.1, row + 0.17, charts.cell_name(row, column), fontsize=8.5, color=ink, va="center")
   axes.set(xlim=(0, 13), ylim=(13, 0), aspect="equal")
   axes.axis("off")
+  _draw_names(axes, np.select([chart.shown, chart.combos > 0], [INK, SOFT], FAINT))
+
+
+def _draw_names(axes: Axes, inks: np.ndarray) -> None:
+  """The names of all cells, in colours [13, 13].
+
+  Each letter is one artist for all its places: 169 texts would take longer than all the rest.
+  """
+  inch = axes.figure.dpi_scale_trans
+  of_cell = 72 * axes.bbox.width / inch.transform((1, 1))[0] / 13  # its side in points
+  outlines = {letter: _outline(letter) for letter in (*charts.RANKS, *"so")}
+  steps = {x: _outline(x + x).get_extents().width - path.get_extents().width for x, path in outlines.items()}
+  places = defaultdict(list)
+  for row, column in np.ndindex(13, 13):
+    left = column + 0.1
+    for letter in charts.cell_name(row, column):
+      places[letter, inks[row, column]].append((left, row + 0.24))
+      left += steps[letter] / of_cell
+  for (letter, ink), at in places.items():
+    letters = PathCollection(
+      [outlines[letter]], offsets=at, offset_transform=axes.transData, facecolors=ink, linewidths=0
+    )
+    letters.set_transform(Affine2D().scale(1 / 72) + inch)
+    axes.add_collection(letters, autolim=False)
+
+
+def _outline(text: str) -> TextPath:
+  return TextPath((0, 0), text, size=8.5)
 
 
 def boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyCollection:
