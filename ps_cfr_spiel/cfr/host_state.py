@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, jit, to_device
+from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, to_device
 from ps_cfr_spiel.backend.native import DirectCall, TableCall, address_of
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, numbers_on_host, tables_of_players, with_tables
@@ -107,11 +107,12 @@ class HostState:
     return SolverState(*children)
 
 
-@jit(static_argnames=("rule", "alternating"))
-def _made(tree: PublicTree, players: Players, *, rule: Rule, alternating: bool) -> TableCall:
-  engine = choose(tree, rule, players).engine
+def _made(tree: PublicTree, players: Players, method: "Method") -> TableCall:
+  """The call of the library that takes iterations, from a tree's arrays on the host."""
+  engine = choose(tree, method.rule, players).engine
   assert engine.iterations is not None
-  return engine.iterations(tree, tuple(map(PlayerPasses.of, tree.players)), players, rule, alternating)
+  passes = tuple(map(PlayerPasses.of, tree.players))
+  return engine.iterations(tree, passes, players, method.rule, method.alternating)
 
 
 class _NumbersAhead:
@@ -208,7 +209,7 @@ class RunInBlock(DirectRun):
   def __init__(self, tree: PublicTree, state: SolverState | HostState, method: Method):
     """Prepare the calls."""
     self.layout, self._numbers = Layout.of(state.players), method.numbers_after(state)
-    made = _made(tree, state.players, rule=method.rule, alternating=method.alternating)
+    made = _made(jax.tree.map(np.asarray, tree), state.players, method)
     self._call = DirectCall(made, self._numbers.rows, self.layout.tables, self.layout.offsets)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:

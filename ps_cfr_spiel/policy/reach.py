@@ -1,5 +1,7 @@
 """The reach of each infostate: by its player's own choices, and by chance and the opponent's; its values."""
 
+import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,7 +14,8 @@ from ps_cfr_spiel.tree import CHANCE, Decision, Labels
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 
 
-class Reach(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reach:
   """The reach of a row; H types, 0 for impossible ones."""
 
   acting: np.ndarray  #: float64[H], product of the acting player's own probabilities
@@ -20,9 +23,15 @@ class Reach(NamedTuple):
   #: the infostate.
   others: np.ndarray
   dealt: np.ndarray  #: float64[H], probability that chance alone leads to it, if the players do
-  #: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's range
-  #: here, ties counted half; nan for an empty range. None without showdowns.
-  equity: np.ndarray | None = None
+  showdown: Callable[[], np.ndarray] | None = None  #: computes `equity`; None without showdowns
+
+  @property
+  def equity(self) -> np.ndarray | None:
+    """float64[H], the share of the pot that a hand would win in a showdown here, None without showdowns.
+
+    It is against the opponent's range here, ties counted half; nan for an empty range.
+    """
+    return None if self.showdown is None else self.showdown()
 
 
 class Worth(NamedTuple):
@@ -109,12 +118,18 @@ def _on_boards(
   """The reach of a player's rows at some public states, from both players' own reach [n, H] there."""
   if not at:
     return []
-  others, equity = source.weight(player, range_, at), [None] * len(at)
-  if source.foretells:
-    ahead = source.ahead(player, range_, at)
-    equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+  others = source.weight(player, range_, at)
   dealt = source.weight(player, np.ones_like(range_), at)
-  return [Reach(*row) for row in zip(choices, others, dealt, equity, strict=True)]
+
+  @functools.cache  # of all rows at once, when the first is asked for
+  def equities() -> np.ndarray:
+    ahead = source.ahead(player, range_, at)
+    return (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+
+  def of_row(row: int) -> Callable[[], np.ndarray] | None:
+    return (lambda: equities()[row]) if source.foretells else None
+
+  return [Reach(*x, of_row(row)) for row, x in enumerate(zip(choices, others, dealt, strict=True))]
 
 
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:

@@ -1,15 +1,15 @@
 """The values of a policy's actions at every infostate, in the game's utility: at once, or board by board."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
-from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import in_dtype, jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies, Worths
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import (
+  Array,
   BoardTraversal,
   Decision,
   PublicTree,
@@ -33,18 +33,18 @@ def worths_of(
   variant = pad_types(tree)  # so that boards share compiled code
   made, exact = streamed(variant.tree), "float64"
 
-  def column(number: int) -> jax.Array:
-    """A player's strategy on the device; arrays made on the way are gone then."""
+  def column(number: int) -> Array:
+    """A player's strategy; arrays made on the way are gone then."""
     blocks = [np.asarray(block, dtype) for block in variant.there(number, strategies[number])]
     player = made.players[number]
-    return jax.device_put(column_of(player.join(blocks), player.types))
+    return column_of(player.join(blocks), player.types)
 
   with precision(exact), waiting("Computing values"):
     if made.stream is None:
       padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
       both_players = all_at_once(*to_device((made, padded), exact))
     else:
-      both_players = board_by_board(to_device(made, exact), [column(i) for i in range(len(made.players))])
+      both_players = board_by_board(in_dtype(made, exact), [column(i) for i in range(len(made.players))])
   values, best = (
     [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
     for both in both_players
@@ -62,16 +62,12 @@ def all_at_once(tree: PublicTree, strategies: Any) -> Any:
   return values, best
 
 
-def board_by_board(tree: PublicTree, columns: list[jax.Array]) -> Any:
-  """The same in a tree with a `BoardTraversal`, from each player's strategy in a column, and on the host."""
+def board_by_board(tree: PublicTree, columns: Sequence[Array]) -> Any:
+  """The same in a tree with a `BoardTraversal`, from each player's strategy in a column; all on the host."""
+  assert isinstance(tree.stream, BoardTraversal)
+  values = tree.stream.values(tree.leaves, columns)
   blocks = [
-    player.split(tables_of(np.asarray(column), player.bucket_shapes))
-    for player, column in zip(2 * tree.players, _streamed(tree, columns), strict=True)
+    player.split(tables_of(column, player.bucket_shapes))
+    for player, column in zip(2 * tree.players, values, strict=True)
   ]
   return blocks[:2], blocks[2:]
-
-
-@jit()
-def _streamed(tree: PublicTree, columns: list[jax.Array]) -> list[jax.Array]:
-  assert isinstance(tree.stream, BoardTraversal)
-  return tree.stream.values(tree.leaves, columns)

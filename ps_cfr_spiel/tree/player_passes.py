@@ -8,6 +8,7 @@ kernels for each block, and those of a deep game take seconds to compile.
 
 import dataclasses
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -80,8 +81,10 @@ class PlayerPasses:
 
   @classmethod
   def of(cls, tree: PlayerTree) -> "PlayerPasses":
-    """The passes over a player's decisions, for jitted functions."""
-    number, links = jnp.asarray(_numbers(tree)), [*(level.link for level in tree.levels), tree.leaf]
+    """The passes over a player's decisions, for jitted functions; NumPy's of NumPy's."""
+    links = [*(level.link for level in tree.levels), tree.leaf]
+    jnp = _namespace(links)
+    number = jnp.asarray(_numbers(tree))
     numbers = [number[start:] for start in (*tree.link_starts, 0)]
     above = [sequence_numbers[link.index] for sequence_numbers, link in zip(numbers, links, strict=True)]
     rows = jnp.concatenate([jnp.zeros(0, jnp.int32), *above[:-1]])
@@ -155,11 +158,11 @@ class PlayerPasses:
 
   def _forest(self) -> tuple[Array, ...]:
     """The player's decisions as all passes of the library take them."""
-    return _blocks(self.tree), jnp.concatenate(self.above), *self.members
+    return _blocks(self.tree), _namespace(self.above).concatenate(self.above), *self.members
 
   def _with_order(self, order: Order | None) -> tuple[Array, ...]:
     """The same, with the order of the leaves, if they have one of their own."""
-    nothing = jnp.zeros(0, jnp.int32)
+    nothing = np.zeros(0, np.int32)
     if order is None:
       return *self._forest(), *(nothing,) * 5
     groups = order.groups or (nothing,) * 3
@@ -295,8 +298,14 @@ def iterations_natively(
   return TableCall(before, after, "Iterations", tuple(sizes.items()), "expand_dims")
 
 
+def _namespace(arrays: object) -> ModuleType:
+  """`jax.numpy`, or `numpy` where all arrays of a pytree are its own: no program is compiled for them."""
+  return np if all(isinstance(x, np.ndarray) for x in jax.tree.leaves(arrays)) else jnp
+
+
 def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Array], types: int) -> Members:
   """Members of the items of all links; `numbers` are those of the sequences that each link counts from."""
+  jnp = _namespace((links, numbers))
   nothing = jnp.zeros(0, jnp.int32)
   if all(link.orbit is None for link in links):
     return Members(nothing, nothing, nothing, jnp.zeros((0, types), jnp.int32))

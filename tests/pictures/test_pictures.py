@@ -1,6 +1,7 @@
 import itertools
 import subprocess
 import sys
+from collections import defaultdict
 
 import numpy as np
 import pyspiel
@@ -8,6 +9,7 @@ import pytest
 from game_checks import all_histories
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
 from random_policies import random_policy
 
 from ps_cfr_spiel import build_tree
@@ -49,7 +51,8 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
   figure = pictures.hand_chart(policy, path)
   here = spot(policy, path)
   chart = charts.HandChart.of(here)
-  _, *bars = figure.axes[0].collections  # the cells, and the bars of each action
+  # The cells, the bars of each action, and letters.
+  _, *bars = (drawn for drawn in figure.axes[0].collections if not drawn.get_gid())
   assert len(bars) == len(here.actions)
   for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
     widths = [box.get_extents().width for box in boxes.get_paths()]
@@ -62,7 +65,24 @@ def test_a_chart_says_where_it_is(policy):
   shown = texts(pictures.hand_chart(policy, "x b200"))
   assert "Player 0 (OOP), after Check, Bet 200" in shown
   assert "9♠ 7♣ 5♠ 4♥ 3♣    pot 200" in shown
-  assert {"AKs", "AKo", "AA", "22"} <= set(shown)
+
+
+def test_letters_spell_the_hands_and_do_not_overlap(policy):
+  figure = pictures.hand_chart(policy)
+  FigureCanvasAgg(figure).draw()
+  cells, to_cells = defaultdict(list), figure.axes[0].transData.inverted()
+  for letters in figure.axes[0].collections:
+    for place in letters.get_offsets() if letters.get_gid() else ():
+      outline = letters.get_transform().transform_path(letters.get_paths()[0])
+      at = letters.get_offset_transform().transform(place)
+      box = outline.get_extents(Affine2D().translate(*at)).transformed(to_cells)
+      cells[int(box.y0), int(box.x0)].append((box.x0, box.x1, letters.get_gid()))
+      assert int(box.y1) == int(box.y0) and int(box.x1) == int(box.x0)
+  for row, column in np.ndindex(13, 13):
+    written = sorted(cells.pop((row, column)))
+    assert "".join(letter for *_, letter in written) == charts.cell_name(row, column)
+    assert all(before[1] < after[0] + 0.03 for before, after in itertools.pairwise(written))  # of a J below
+  assert not cells
 
 
 @pytest.mark.parametrize(("game", "path"), [(SMALL, ""), (MANY_BETS, ""), (MANY_BETS, "x b50 r r r r r")])

@@ -70,7 +70,7 @@ def _draw_names(axes: Axes, inks: np.ndarray) -> None:
       left += steps[letter] / of_cell
   for (letter, ink), at in places.items():
     letters = PathCollection(
-      [outlines[letter]], offsets=at, offset_transform=axes.transData, facecolors=ink, linewidths=0
+      [outlines[letter]], offsets=at, offset_transform=axes.transData, color=ink, linewidths=0, gid=letter
     )
     letters.set_transform(Affine2D().scale(1 / 72) + inch)
     axes.add_collection(letters, autolim=False)

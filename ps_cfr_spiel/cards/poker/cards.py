@@ -167,7 +167,8 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK, nam
   or without a hand that is left beside the board.
   """
   weights = parse_hands(text, name)
-  hands = sorted(hand for hand in weights if set(hand) <= set(deck).difference(board))
+  live = set(deck).difference(board)
+  hands = sorted(hand for hand in weights if live.issuperset(hand))
   if not hands:
     where = "of the board" if len(deck) == len(WHOLE_DECK) else "of the board or outside the deck"
     why = f"each of its hands has a card {where}" if weights else "all of its weights are 0"

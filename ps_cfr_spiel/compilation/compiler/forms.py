@@ -154,7 +154,8 @@ class PublicStateIndex(LineIndex):
     most = max(int(cards.max(initial=0)) for cards in self.form.cards)
     holds = [np.nonzero(_holds(cards, most)) for cards in self.form.cards]  # cards, and types that hold them
     first, second = (np.sort(cards, 1) for cards in self.form.cards)
-    both = np.nonzero((first[:, None] == second).all(2) & (second[:, 0] < second[:, 1]))
+    same = (first[:, 0, None] == second[:, 0]) & (first[:, 1, None] == second[:, 1])
+    both = np.nonzero(same & (second[:, 0] < second[:, 1]))
 
     def alive(player: int, street: int) -> np.ndarray:
       """The types beside which the opponent has more types than those that share a card."""

@@ -133,14 +133,18 @@ class BoardTraversal:
 
   def values(
     self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
-  ) -> list[Float[jax.Array, "_S _H"]]:
+  ) -> Sequence[Float[Array, "_S _H"]]:
     """Counterfactual values of all actions of each player, and then the same by best responses.
 
     They are computed in float64. `columns` has of each player strategies up to a factor in each infostate, in
     a column (`column_of`).
     """
-    given = *self._arrays(leaves), *columns
-    return call("BoardsValues", columns[0].dtype, given, [*columns] * 2, "sequential", self._sizes(leaves))
+    given, dtype, sizes = (*self._arrays(leaves), *columns), columns[0].dtype, self._sizes(leaves)
+    if any(isinstance(x, Tracer) for x in given):
+      return call("BoardsValues", dtype, given, [*columns] * 2, "sequential", sizes)
+    results = [np.empty(column.shape, dtype) for column in [*columns] * 2]
+    call_directly("BoardsValues", dtype, given, results, sizes)
+    return results
 
   def _arrays(self, leaves: LeafEvaluator) -> list[Array]:
     """The game as the library's calls take it."""
