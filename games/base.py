@@ -13,7 +13,7 @@ import pyspiel
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 Piece = tuple[str, tuple[int, ...]]  # of an observation: its name and shape
 Parameters = dict[str, Any]  # of a game string: OpenSpiel checks that they are of their defaults' types
-BotMaker = Callable[[int, np.random.RandomState], pyspiel.Bot]  # of a seat, and a source of chance
+BotMaker = Callable[[int, "np.random.RandomState"], pyspiel.Bot]  # of a seat, and a source of chance
 _MANY = 20  # legal actions that a message lists
 
 

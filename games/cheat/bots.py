@@ -44,7 +44,7 @@ class NaiveBot(_CheatBot):
   true. Else every legal action is as likely as any other.
   """
 
-  def __init__(self, player: int, rng: np.random.RandomState):
+  def __init__(self, player: int, rng: "np.random.RandomState"):
     super().__init__(player)
     self._rng = rng
 

@@ -6,6 +6,7 @@ on the command line and the list in its documentation all come from the fields o
 
 import dataclasses
 import functools
+import inspect
 import operator
 import types
 import typing
@@ -90,6 +91,7 @@ class Field(NamedTuple):
   optional: bool  #: whether it may be None
   default: Any
   option: Option
+  annotation: Any  #: its type, without the option
 
   @property
   def flag(self) -> str | None:
@@ -110,18 +112,21 @@ class Field(NamedTuple):
 @functools.cache
 def fields_of(kind: "type[Options]") -> dict[str, Field]:
   """The fields of a class of options, by name."""
-  hints, fields = typing.get_type_hints(kind, include_extras=True), {}
+  hints, fields = {}, {}
+  for base in reversed(kind.__mro__):
+    hints |= inspect.get_annotations(base, eval_str=True)
   for field in dataclasses.fields(kind):
     annotation, option = typing.get_args(hints[field.name])
     parts = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     plain = [part for part in parts if part is not types.NoneType]
     known = plain[0] if len(plain) == 1 and plain[0] in (str, int, float, bool) else object
-    fields[field.name] = Field(field.name, known, types.NoneType in parts, field.default, option)
+    optional = types.NoneType in parts
+    fields[field.name] = Field(field.name, known, optional, field.default, option, annotation)
   return fields
 
 
 @typing.dataclass_transform(frozen_default=True, kw_only_default=True)
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Options:
   """The options of a method: a subclass is a frozen dataclass with keywords alone, checked when it is made.
 
@@ -134,11 +139,25 @@ class Options:
   main: ClassVar[str] = ""
 
   def __init_subclass__(cls):
-    dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    lines = [f"  {field.name}: {field.text}" for field in fields_of(cls).values()]
+    # The base's methods do for all: to compile them anew for each class took as long as all the rest here.
+    dataclasses.dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)
+    fields = fields_of(cls).values()
+    lines = [f"  {field.name}: {field.text}" for field in fields]
     cls.__doc__ = "\n".join([cls.__doc__ or "", "", "Attributes:", *lines])
-    plain = typing.get_type_hints(cls)  # without the texts
-    cls.__init__.__annotations__.update({name: plain[name] for name in fields_of(cls)})
+    cls.__init__.__annotations__.update({field.name: field.annotation for field in fields})
+
+  def __repr__(self) -> str:
+    values = ", ".join(f"{name}={vars(self)[name]!r}" for name in fields_of(type(self)))
+    return f"{type(self).__qualname__}({values})"
+
+  def _key(self) -> tuple[Any, ...]:
+    return type(self), *(vars(self)[name] for name in fields_of(type(self)))
+
+  def __eq__(self, other: object) -> bool:
+    return self._key() == other._key() if isinstance(other, Options) else NotImplemented
+
+  def __hash__(self) -> int:
+    return hash(self._key())
 
   def __post_init__(self):
     for field in fields_of(type(self)).values():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyspiel
 from absl import flags
-from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
@@ -28,6 +28,9 @@ from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import JUDGING, MatchOptions, RunOptions
 from ps_cfr_spiel.reports import progress_bar, report
+
+if TYPE_CHECKING:
+  from open_spiel.python import policy as openspiel_policy
 
 ASSUMED = "opponents that play the solution: losses are against their values, and luck is left out"
 HANDS = (".phh", ".phhs")

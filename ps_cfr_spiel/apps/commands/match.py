@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 from absl import flags
-from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
@@ -162,12 +161,14 @@ def _is_packaged(word: str) -> bool:
 
 def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
   """A player of this process, and its policy if that is known."""
+  from open_spiel.python.policy import UniformRandomPolicy  # help does without
+
   rng = np.random.RandomState(seed)
   if names_search(who):
     expansions = values.expansions if ":" in who else None
     return make_opponent(game, who, rng, values.limit, values.move_seconds, expansions=expansions), None
   if who in (*ps.matches.BOTS, *ps.matches.bots_for(game)):
-    known = {"random": openspiel_policy.UniformRandomPolicy(game)}
+    known = {"random": UniformRandomPolicy(game)}
     known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
   if names_agent(who) and game.get_type().short_name == POKER:

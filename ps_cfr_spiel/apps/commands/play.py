@@ -11,12 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import pyspiel
 from absl import flags
-from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
@@ -42,6 +41,9 @@ from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, MatchOptions, ParticleBotOptions
+
+if TYPE_CHECKING:
+  from open_spiel.python import policy as openspiel_policy
 
 HOLDEM = "holdem"
 TRANSLATED = {(HOLDEM, HOLDEM), ("universal_poker", HOLDEM)}  # games of a policy and of its play

@@ -42,12 +42,6 @@ GROUPS = {
   "Measure": ("evaluate", "compare", "match", "judge"),
   "Learn": ("train", "learn"),
 }
-if PYTHON_GAMES not in sys.modules:
-  # OpenSpiel's policies import its games in Python, and with them packages for half a second. Here
-  # `loading.load_game` imports them where one is named.
-  sys.modules[PYTHON_GAMES] = ModuleType(PYTHON_GAMES)
-  importlib.import_module("open_spiel.python.policy")
-  del sys.modules[PYTHON_GAMES]
 COMMANDS: dict[str, Command] = {
   name: importlib.import_module(f"ps_cfr_spiel.apps.commands.{name}").COMMAND
   for names in GROUPS.values()
@@ -57,6 +51,17 @@ HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
 # New objects between two collections, and collections between two of the next generation. JAX and matplotlib
 # are 130,000 objects, and with Python's usual 700 a sixth of the time of their imports is collections.
 COLLECTIONS = 50_000, 3, 3
+
+
+def _import_policies() -> None:
+  """Import OpenSpiel's policies without its games in Python, whose packages take half a second.
+
+  `loading.load_game` imports these games where one is named.
+  """
+  if PYTHON_GAMES not in sys.modules:
+    sys.modules[PYTHON_GAMES] = ModuleType(PYTHON_GAMES)
+    importlib.import_module("open_spiel.python.policy")
+    del sys.modules[PYTHON_GAMES]
 
 
 def _program_help() -> str:
@@ -118,6 +123,7 @@ def _dispatch(words: Sequence[str], begin: Callable[[], object]) -> int:
     rest = values([PROGRAM, *words[1:]])[1:]
   except flags.UnrecognizedFlagError as error:
     raise ValueError(f"{error}{_hint(command, error)}") from error
+  _import_policies()
   if command.computes:
     begin()
   if values.module is not None:

@@ -194,7 +194,7 @@ def _street_betting(pot: int, stack: int, bets: str, rake: Rake) -> Betting:
   return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets), rake=rake))
 
 
-Generators = Sequence[np.random.Generator]
+Generators = Sequence["np.random.Generator"]
 
 
 def even(rngs: Generators, orders: np.ndarray, _: Sequence[cards.Board]) -> np.ndarray:
@@ -230,7 +230,7 @@ def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def left_by_betting(rngs: Generators, orders: np.ndarray, boards: Sequence[cards.Board]) -> np.ndarray:
   """Ranges; arguments as for `DRAWN`."""
 
-  def drawn(rng: np.random.Generator, order: np.ndarray, strength: np.ndarray) -> np.ndarray:
+  def drawn(rng: "np.random.Generator", order: np.ndarray, strength: np.ndarray) -> np.ndarray:
     hands = cards.ALL_HANDS[order]
     rank, suit = np.divmod(hands, len(cards.SUITS))
     starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
