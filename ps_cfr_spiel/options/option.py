@@ -91,7 +91,7 @@ class Field(NamedTuple):
   optional: bool  #: whether it may be None
   default: Any
   option: Option
-  annotation: Any  #: its type, without the option
+  annotation: object  #: its type, without the option
 
   @property
   def flag(self) -> str | None:
@@ -150,7 +150,7 @@ class Options:
     values = ", ".join(f"{name}={vars(self)[name]!r}" for name in fields_of(type(self)))
     return f"{type(self).__qualname__}({values})"
 
-  def _key(self) -> tuple[Any, ...]:
+  def _key(self) -> tuple[object, ...]:
     return type(self), *(vars(self)[name] for name in fields_of(type(self)))
 
   def __eq__(self, other: object) -> bool:

@@ -61,7 +61,7 @@ def _draw_names(axes: Axes, inks: np.ndarray) -> None:
   inch = axes.figure.dpi_scale_trans
   of_cell = 72 * axes.bbox.width / inch.transform((1, 1))[0] / 13  # its side in points
   outlines = {letter: _outline(letter) for letter in (*charts.RANKS, *"so")}
-  steps = {x: _outline(x + x).get_extents().width - path.get_extents().width for x, path in outlines.items()}
+  steps = {letter: _width(letter + letter) - _width(letter) for letter in outlines}
   places = defaultdict(list)
   for row, column in np.ndindex(13, 13):
     left = column + 0.1
@@ -78,6 +78,10 @@ def _draw_names(axes: Axes, inks: np.ndarray) -> None:
 
 def _outline(text: str) -> TextPath:
   return TextPath((0, 0), text, size=8.5)
+
+
+def _width(text: str) -> float:
+  return np.ptp(_outline(text).vertices[:, 0])
 
 
 def boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyCollection:

@@ -3,6 +3,7 @@
 OpenSpiel's game strings separate parameters by commas, so ranges and sizes have blanks there.
 """
 
+import functools
 import itertools
 import os
 import re
@@ -218,6 +219,7 @@ def without_defaults(game: str) -> str:
   return text if pyspiel.game_parameters_from_string(text) == {"name": name, **changed} else game
 
 
+@functools.lru_cache(64)
 def describe(game: str) -> str:
   """A subgame of hold'em, by `str(game)`, in the words of a poker player; another game without its defaults.
 
