@@ -147,7 +147,7 @@ class SolverState(NamedTuple):
 
 
 class ReadState(Protocol):
-  """The state of a run as it is read: a `SolverState`, or one in a block of the host (`HostState`)."""
+  """The state of a run, to be read: a `SolverState`, or one in a block of the host (`HostState`)."""
 
   @property
   def iteration(self) -> Int[Array, ""]:
