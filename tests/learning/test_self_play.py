@@ -360,7 +360,7 @@ def test_public_tensors_are_public(player, monkeypatch):
   for states in (PublicStates(game), public_states_of(game)):
     members = states.members((0, 0, 0))
     subgames = states.below(members, stops_ahead(1, 1))
-    place = states.place(subgames, members[0])
+    place = states.place(subgames, members)
     with pytest.raises(ValueError, match="public observer is not public: it differs between the histories"):
       TensorFeatures.of().meet(subgames, subgames.cut([place], []), [place])
 

@@ -14,10 +14,10 @@ from ps_cfr_spiel import exploitability, matches
 from ps_cfr_spiel.backend.device import compilation
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.matches import CFRD, OnDemandResolving
-from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
+from ps_cfr_spiel.resolving.search import carried_state, growing_searcher, stops_ahead
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingProblems
 from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues, ValueFunction
-from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates
+from ps_cfr_spiel.resolving.subgames import PublicLines, PublicStates, public_states_of
 from ps_cfr_spiel.solvers.agents import on_demand_resolving
 from ps_cfr_spiel.values import CFRValues, StateValues
 
@@ -119,6 +119,20 @@ def test_trees_of_lines_grow_as_those_of_histories(monkeypatch):
     answers.append([policy.action_probabilities(state)[1] for state in plays])
     monkeypatch.setattr(on_demand_resolving, "public_states_of", PublicStates)
   np.testing.assert_allclose(*answers, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [PublicLines, PublicStates])
+def test_a_history_is_in_the_public_state_of_its_members(kind):
+  """Cards 0 and 1 of a deal are not taken for bets."""
+  game = pyspiel.load_game(KUHN)
+  states = public_states_of(game) if kind is PublicLines else PublicStates(game)
+  assert type(states) is kind
+  subgames = states.below(states.members(()), stops_ahead(0, None))
+  for history in ((0, 1), (1, 0, 0), (2, 1, 1), (0, 2, 0, 1)):
+    decision, _ = states.decision(subgames, history)
+    assert states.place(subgames, states.members(history)) == decision.public_state
+  with pytest.raises(ValueError, match="impossible"):
+    states.members((0, 1, 5))
 
 
 def test_bids_are_opened_until_the_game_is_solved():

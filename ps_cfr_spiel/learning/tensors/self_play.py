@@ -268,7 +268,7 @@ class SelfPlay:
 
   def _made(self, members: Members, player: int) -> Spot:
     subgames = self.states.below(members, stops_ahead(player, 1))
-    place = self.states.place(subgames, members[0])
+    place = self.states.place(subgames, members)
     levels = Levels.of(subgames.labels, 1)[player]
     frontier = levels.frontier(levels.horizon(place))
     # A few sizes, as frontiers differ much; none for a search to the end of the game, which needs no values.

@@ -102,7 +102,7 @@ class GrowingSearches(SearchesOnDemand):
     for number, size in enumerate([*sizes, 0]):
       making = uncompiled_seconds()
       subgames = self.states.below(root, within(opened, self.states.chances))
-      place = self.states.place(subgames, root[0])
+      place = self.states.place(subgames, root)
       seen = None if last is None else self._seen(last, subgames)
       searcher = GrowingSearcher(self.states, subgames, self.settings, self._shapes, searcher, seen)
       left_over = self._left(began)

@@ -45,7 +45,7 @@ class SearchesOnDemand:
     """The search from a public state in which the player decides next after the roots of the last one."""
     player, before = last.search.player, last.searcher.subgames
     searcher = self._searcher(members, player)
-    place = self.states.place(searcher.subgames, members[0])
+    place = self.states.place(searcher.subgames, members)
     search = carried(self.states, last.search, before, searcher.subgames)
     return Step(searcher, searcher.resolve(search, [place]))
 

@@ -74,9 +74,9 @@ class PublicLines(PublicStates):
         "look less far ahead (lookahead), or raise the limit that is too low."
       ) from error
 
-  def place(self, subgames: Subgames, path: Sequence[int]) -> int:
-    """See `PublicStates`; the path is a member, without chance's actions."""
-    return functools.reduce(_betting(subgames).child, path, 0)
+  def place(self, subgames: Subgames, members: Members) -> int:
+    (way,) = members
+    return functools.reduce(_betting(subgames).child, way, 0)
 
   def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:
     state = self.game.new_initial_state()

@@ -163,9 +163,9 @@ class PublicStates:
     tree = tree_of_histories(self.game, grown, self.source, "sparse", self.limits.memory)
     return Subgames(tree, self.game)
 
-  def place(self, subgames: Subgames, path: Sequence[int]) -> int:
-    """The number, in one of these trees, of the public state of a history or of a member; the tree has it."""
-    return int(subgames.nodes.public[self._history(subgames, path)])
+  def place(self, subgames: Subgames, members: Members) -> int:
+    """The number, in one of these trees, of a public state, given by its members; the tree has it."""
+    return int(subgames.nodes.public[self._history(subgames, members[0])])
 
   def decision(self, subgames: Subgames, path: Sequence[int]) -> tuple[Decision, int]:
     """The decision at a history of a tree, and the type of the player who acts."""
