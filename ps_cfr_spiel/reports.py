@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import io
 import os
 import sys
 import threading
@@ -47,52 +45,6 @@ class Stopwatch:
     self.seconds += self.last
 
 
-@functools.cache
-def _bars() -> tuple[type[tqdm], type[tqdm], type[tqdm]]:
-  """The bars of a terminal, of files and pipes, and of notebooks; help needs no tqdm, which imports much."""
-  from tqdm import tqdm
-
-  class LineBar(tqdm):
-    """A line a minute in place of a bar, for files and pipes."""
-
-    def __init__(self, **options: Any):
-      layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}, {remaining} to go{postfix}"
-      super().__init__(**{**options, "delay": MINUTE, "miniters": 1, "leave": False, "bar_format": layout})
-      self._printed = time.time()
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> None:
-      """Print the line, if it is due; the bar's end, which has a `msg`, prints nothing."""
-      if msg is None and time.time() - self._printed >= MINUTE:
-        print(self, file=sys.stderr, flush=True)
-        self._printed = time.time()
-
-    def clear(self, nolock: bool = False) -> None:
-      """Leave the lines."""
-
-  class NotebookBar(tqdm):
-    """A bar in one output of a notebook, which is updated, and emptied where the bar is cleared."""
-
-    def __init__(self, **options: Any):
-      self._output = None
-      super().__init__(**{**options, "file": io.StringIO()})  # in a notebook \r would begin a line
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> None:
-      """Show the bar's state, or `msg`."""
-      from IPython.display import display  # part of the notebook's kernel
-
-      data = {"text/plain": str(self) if msg is None else msg}
-      if self._output is not None:
-        self._output.update(data, raw=True)
-      elif data["text/plain"]:
-        self._output = display(data, raw=True, display_id=True)
-
-    def clear(self, nolock: bool = False) -> None:
-      """Empty the output."""
-      self.display("")
-
-  return tqdm, LineBar, NotebookBar
-
-
 class HiddenBar:
   """A bar for runs too short to show one: tqdm's takes longer to make than they do."""
 
@@ -129,14 +81,16 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   None: show it after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print a
   line a minute.
   """
+  # Here, since tqdm imports much, and help shows no bar.
+  from ps_cfr_spiel.progress_bars import LineBar, NotebookBar, TerminalBar
+
   notebook = in_notebook()
-  terminal_bar, line_bar, notebook_bar = _bars()
   if progress is None and not (notebook or sys.stderr.isatty()):
-    return line_bar(**options)
+    return LineBar(MINUTE, **options)
   if progress is None:
     progress = True
     options |= {"delay": PATIENCE, "leave": False}
-  return (notebook_bar if notebook else terminal_bar)(disable=not progress, **options)
+  return (NotebookBar if notebook else TerminalBar)(disable=not progress, **options)
 
 
 @contextlib.contextmanager

@@ -28,10 +28,20 @@ SUBMODULES = {
   "runtime",
   "values",
 }  # for users, with the package `batches`
-BASE_MODULES = {"version", "arguments", "loading", "memory", "reports", "storage", "keyed_game"}
+BASE_MODULES = {
+  "version",
+  "arguments",
+  "loading",
+  "memory",
+  "progress_bars",
+  "reports",
+  "storage",
+  "keyed_game",
+}
 BASE_LAYERS = (
   ("version",),
   ("arguments",),
+  ("progress_bars",),
   ("reports", "storage", "keyed_game"),
   ("cards.notation", "loading", "options"),
   ("backend.native", "cards.poker"),
