@@ -160,6 +160,7 @@ class Stored:
       for name, (start, (shape, dtype)) in self._places():
         file.seek(start)
         arrays[name] = into[name] if into and name in into else np.empty(shape, dtype)
+        # It comes back with fewer bytes only where the file ends too soon: the checksum then differs.
         file.readinto(arrays[name].reshape(-1).view(np.uint8).data)
     if _checksum(arrays.values()) != self.checksum:
       raise ValueError(f"{self.path} is damaged: its arrays differ from those that were written.")

@@ -140,7 +140,7 @@ class Resumable(abc.ABC):
     names = [f"state{i}" for i in range(len(expected))]
     shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
     others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
-    in_place = {  # of a run whose tables change in their places: no second copy is made
+    in_place = {  # of a run whose tables, new and contiguous, change in their places: no second copy is made
       name: leaf
       for name, (_, leaf) in zip(names, expected, strict=True)
       if isinstance(leaf, np.ndarray) and leaf.flags.writeable
