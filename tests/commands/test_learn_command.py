@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 from ps_cfr_spiel.apps.commands import program
@@ -94,6 +95,28 @@ def test_features_are_found_again_by_later_commands(tmp_path, capsys):
   for name in ("closed", "alone"):
     assert run(*call, "--teacher=self-play", f"--features={name}") == 2
     assert "are make; name one of them. It has no def of its own there" in capsys.readouterr().err
+
+
+def test_values_of_own_features_are_played_with_in_another_process(tmp_path):
+  """From the function in a file to a match; without the file the match says how to give it."""
+  module, values = tmp_path / "card_and_moves.py", tmp_path / "values.safetensors"
+  module.write_text(
+    "def card_and_moves(state, player):\n"
+    "  cards, moves = state.history()[:2], state.history()[2:4]\n"
+    "  held = [float(cards[player : player + 1] == [card]) for card in range(3)]\n"
+    "  return held + [2.0 * move - 1 for move in moves] + [0.0] * (2 - len(moves))\n"
+  )
+  own = f"--module={module}"
+  learning = ("--teacher=self-play", "--turns=1", "--draws=12", "--chains=4", "--steps=20", "--width=8")
+  asked = ("learn", "kuhn_poker", own, "--features=card_and_moves", f"--output={tmp_path}", "--noplot")
+  ended = forked.run(forked.PROGRAM, *asked, *learning)
+  assert ended.returncode == 0, ended.stderr
+  match = ("match", f"search:{values}", "random", "--hands=2", "--json")
+  ended = forked.run(forked.PROGRAM, *match, own)
+  assert (ended.returncode, ended.stderr) == (0, "")
+  assert json.loads(ended.stdout)["game"] == "kuhn_poker()"
+  ended = forked.run(forked.PROGRAM, *match)
+  assert ended.returncode == 2 and "--module" in ended.stderr
 
 
 def test_a_chase_is_learned_without_training(tmp_path, capsys):
