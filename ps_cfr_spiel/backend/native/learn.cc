@@ -19,10 +19,15 @@ struct Tables {
   T* const* arrays;
   int64_t each;  // 1 and the rule's one or two
   T* compensation;
-  const T* reach;
-  T share;  // of this iteration in the average
+  const T* reach;  // null if what it adds to the average is there already
+  T share;         // of this iteration in the average
   T* average = nullptr;  // what the compensation is carried over into, unless it is the whole sum
 };
+
+template <typename T>
+INLINE void add_reach(T* compensation, const T* reach, int64_t count, T share) {
+  for (int64_t h = 0; h < count; ++h) compensation[h] -= share * reach[h];
+}
 
 template <typename T, typename Rule>
 struct Learn {
@@ -37,8 +42,8 @@ struct Learn {
     T* const* own = tables.arrays + b.table * tables.each;
     for (int64_t a = 0; a < b.actions; ++a) {
       fetch(values + b.first * width + cell + a * next, count);
-      fetch(tables.reach + column + a * next, count);
-      fetch(tables.compensation + column + a * next, count);
+      if (tables.reach) fetch(tables.reach + column + a * next, count);
+      if (tables.reach) fetch(tables.compensation + column + a * next, count);
       if (b.actions > 1) fetch(own[0] + here + a * next, count);
       if (b.actions > 1) fetch(own[1] + here + a * next, count);
     }
@@ -53,10 +58,8 @@ struct Learn {
                      own[1] + here, tables.each > 2 ? own[2] + here : nullptr};
     if (c.actions == 1) std::copy_n(c.value, count, sum);
     else mean(c.actions, count, c.strategy, next, c.value, next, sum);
-    const T* reach = tables.reach + column;
-    T* compensation = tables.compensation + column;
-    for (int64_t a = 0; a < c.actions; ++a) {
-      for (int64_t h = 0; h < count; ++h) compensation[a * next + h] -= tables.share * reach[a * next + h];
+    for (int64_t a = 0; tables.reach && a < c.actions; ++a) {
+      add_reach(tables.compensation + column + a * next, tables.reach + column + a * next, count, tables.share);
     }
     if (c.actions > 1) {  // one action has no regret, and is played
       T total[STRIP];
@@ -333,6 +336,12 @@ FOR_EACH_PROCESSOR void carried(const Tables<float>& own, int64_t from, int64_t 
 FOR_EACH_PROCESSOR void carried(const Tables<double>& own, int64_t from, int64_t to, double scale) {
   carry_cells(own, from, to, scale);
 }
+FOR_EACH_PROCESSOR void added(float* compensation, const float* reach, int64_t count, float share) {
+  add_reach(compensation, reach, count, share);
+}
+FOR_EACH_PROCESSOR void added(double* compensation, const double* reach, int64_t count, double share) {
+  add_reach(compensation, reach, count, share);
+}
 FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
 FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
 
@@ -344,10 +353,6 @@ constexpr int64_t BEFORE_TURN = 3;
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
   const bool large = seats[0].start || seats[0].walk.large() || seats[1].walk.large();
-  const auto go_down = [&](Seat<T>& own, T tremble) {
-    own.walk.tremble = tremble;
-    large ? down_large(own.walk, own.reach.data()) : down(own);
-  };
   const auto pay_all = [&](Seat<T>& own, const Seat<T>& opponent) {
     const int64_t items = own.start ? own.walk.sequences : own.count;
     if (!large) return paid(own, opponent, 0, items);
@@ -365,21 +370,34 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
     if (!large) return carried(own.tables, 0, cells, scale);
     in_pieces(cells, [&](int64_t from, int64_t to) { carried(own.tables, from, to, scale); });
   };
+  // Before the iteration whose numbers begin at `all`, if there is one. Large tables get what its reach adds to the
+  // average while it is in the cache.
   const T* end = numbers + count * each;
-  for (int i : {0, 1}) go_down(seats[i], numbers[BEFORE_TURN + 1]);
+  const auto go_down = [&](Seat<T>& own, T tremble, const T* all) {
+    own.walk.tremble = tremble;
+    const bool follows = all < end;
+    if (follows && all[0] != 0) carry(own, all[1]);
+    if (!large) return down(own);
+    const T* column = own.reach.data() + own.walk.roots * own.walk.width;
+    down_large(own.walk, own.reach.data(), [&](const T* reach, int64_t size) {
+      if (follows) added(own.tables.compensation + (reach - column), reach, size, all[BEFORE_TURN]);
+    });
+  };
+  for (int i : {0, 1}) go_down(seats[i], numbers[BEFORE_TURN + 1], numbers);
   for (const T* all = numbers; all < end; all += each) {
     const T* numbers = all + BEFORE_TURN;
-    for (int i = 0; all[0] != 0 && i < 2; ++i) carry(seats[i], all[1]);
     for (int first = 0, last; first < 2; first = last + 1) {
       last = alternating ? first : 1;  // where both learn at once they answer the same reach
       for (int i = first; i <= last; ++i) pay_all(seats[i], seats[1 - i]);
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
+        if (large) seats[i].tables.reach = nullptr;
         const T* x = numbers + BEFORE_RULE;
         large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
               : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum.data());
       }
-      for (int i = first; i <= last; ++i) go_down(seats[i], numbers[2]);
+      const bool done = all + each == end && last == 1;  // nobody answers this reach
+      for (int i = first; i <= last && !done; ++i) go_down(seats[i], numbers[2], all + each);
     }
   }
 }

@@ -20,6 +20,7 @@ struct Block {
 static_assert(sizeof(Block) == 7 * sizeof(int32_t), "Block must be laid out as a line of int32[blocks, 7]");
 
 constexpr int64_t PIECE = 4096;  // of a block, that a thread takes at a time
+constexpr int64_t TOLD = 1024;   // numbers that are in the first-level cache when they are used again
 
 // Calls `job` with the ends of all pieces of [0, count), in threads.
 template <typename Job>
@@ -86,9 +87,9 @@ INLINE void go_down_by_width(const Walk<T>& walk, T* reach) {
   by_width(walk.width, [&](auto w) INLINE_LAMBDA { go_down<T, decltype(w)::value>(walk, reach); });
 }
 
-// The same in threads.
-template <typename T>
-void down_large(const Walk<T>& walk, T* reach) {
+// The same in threads. `then(reach, count)` is told of numbers as soon as they are there, some rows' at a time.
+template <typename T, typename Then>
+void down_large(const Walk<T>& walk, T* reach, const Then& then) {
   const int64_t width = walk.width;
   std::fill_n(reach, walk.roots * width, T(1));
   const int32_t* above = walk.above;
@@ -97,8 +98,9 @@ void down_large(const Walk<T>& walk, T* reach) {
     in_pieces(b->rows, [&](int64_t begin, int64_t end) {
       for (int64_t a = 0; a < b->actions; ++a) {
         const T* chance = walk.tables[b->table] + (a * b->height + b->row + begin) * width;
-        T* __restrict to = reach + (b->first + a * b->height + begin) * width;
+        T *to = reach + (b->first + a * b->height + begin) * width, *told = to;
         for (int64_t r = begin; r < end; ++r, chance += width, to += width) {
+          if (to - told >= TOLD) then(told, to - told), told = to;
           const T* from = reach + above[r] * width;
           if (b->actions == 1) {  // it is played: nothing is read of large tables
             for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own + floor.least);
@@ -106,6 +108,7 @@ void down_large(const Walk<T>& walk, T* reach) {
           }
           for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own * chance[h] + floor.least);
         }
+        then(told, to - told);
       }
     });
   }
