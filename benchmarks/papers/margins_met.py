@@ -68,7 +68,7 @@ def margins(state: pyspiel.State, ranges: np.ndarray, policy: WrappedPolicy, opt
   }
   game = pyspiel.load_game("holdem_subgame", parameters)
   subgames = Subgames.of(game, leaves="native")
-  blueprint = HandSearch(game, subgames).following(policy, 0, state)
+  blueprint = HandSearch(game, subgames).following(policy, state, [0])
   river = subgames.cut([0])
   first, second = (ranges[i][blueprint.hands(i)][None] / ranges[i].max() for i in (0, 1))
   pair = first, second

@@ -7,8 +7,8 @@ for it. `fictitious_play` is the other way to a solution, by best responses.
 from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.engines import ENGINES, Choice, Engine, choose, equip
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
-from ps_cfr_spiel.cfr.first_state import init, resumed
-from ps_cfr_spiel.cfr.host_state import DirectRun, HostState, Method, direct_run, placed
+from ps_cfr_spiel.cfr.first_state import changes_on_host, init, resumed
+from ps_cfr_spiel.cfr.host_state import DirectRun, HostState, Method, RunInPlace, direct_run, placed
 from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
 from ps_cfr_spiel.cfr.placement import Placement, place
 from ps_cfr_spiel.cfr.regret_rules import (

@@ -80,12 +80,17 @@ def init(
 
 
 def resumed(
-  tree: PublicTree, rule: Rule, dtype: str, strategies: Sequence[Blocks], iterations: int
+  tree: PublicTree,
+  rule: Rule,
+  dtype: str,
+  strategies: Sequence[Blocks],
+  iterations: int,
+  compensated: bool = True,
 ) -> SolverState:
   """The state of a run that begins with strategies, [A, rows, H] for each block, in place of uniform ones.
 
   It goes on as if they were what that many `iterations` had come to (`Rule.resume`); the average is of those
-  to come alone.
+  to come alone, `compensated` or not as in `init`. The rule's tables are not compressed.
   """
 
   def begun(strategy):
@@ -98,10 +103,12 @@ def resumed(
   players = list[PlayerState]()
   for i, (forest, blocks) in enumerate(zip(tree.players, strategies, strict=True)):
     buckets = tuple(forest.join([np.asarray(block, dtype) for block in blocks]))
-    average = _empty_average(forest, forest.bucket_shapes, zeros)
+    average = _empty_average(forest, forest.bucket_shapes, zeros, compensated)
     rules = tuple(map(begun, buckets))
     players.append(PlayerState(buckets, average, rules, _empty_record(tree, i, dtype, zeros)))
-  return jax.device_put(SolverState(np.asarray(iterations, np.int32), tuple(players)))
+  state = SolverState(np.asarray(iterations, np.int32), tuple(players))
+  # In their places tables change alone, so each has memory of its own.
+  return jax.tree.map(np.array, state) if changes_on_host(tree, not compensated) else jax.device_put(state)
 
 
 def changes_on_host(tree: PublicTree, in_place: bool) -> bool:

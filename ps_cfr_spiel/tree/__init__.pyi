@@ -41,6 +41,7 @@ from .labels import children as children
 from .labels import information_state_string as information_state_string
 from .leaf_evaluator import LeafEvaluator as LeafEvaluator
 from .leaf_evaluator import Payoffs as Payoffs
+from .leaf_evaluator import Rooted as Rooted
 from .locks import lock_rows as lock_rows
 from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size

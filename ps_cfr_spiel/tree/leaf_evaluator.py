@@ -51,6 +51,16 @@ class Order(NamedTuple):
   groups: Groups | None = None  #: of runs, unless a group has too many of the opponent's sequences
 
 
+class Rooted(NamedTuple):
+  """Leaves below a root to which players come with ranges, some of whose values are known."""
+
+  leaves: "LeafEvaluator"  #: all but the last parts, without ranges
+  #: of each player [1, H], by which the reach of all leaves counts for the other player; None: ones.
+  ranges: tuple[Float[Array, "1 _H0"] | None, Float[Array, "1 _H1"] | None] = (None, None)
+  #: of each player [m, H], the values of the last m leaves, which no reach changes; None: there are none.
+  known: tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]] | None = None
+
+
 class LeafEvaluator(abc.ABC):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
 
@@ -63,6 +73,7 @@ class LeafEvaluator(abc.ABC):
     `pad_types`             the same with more types, so that games of many shapes share compiled code
     `payoffs`, `orders`     matrices on which the native library iterates (`cfr.engines`)
     `native`                the native library knows the class
+    `rooted`                ranges and known values apart from the rest, for traversals of boards
     `recorded`              values that a solver averages
     `zero_sum`              whether the players' utilities are each other's loss
     `on_boards`             the leaves of some boards, for folded suits
@@ -136,6 +147,10 @@ class LeafEvaluator(abc.ABC):
     The library iterates on these in place of calls. None, the default, stands for an evaluator without them.
     """
     return None
+
+  def rooted(self) -> Rooted:
+    """The same with ranges at one root, and leaves of known values, apart; by default there are none."""
+    return Rooted(self)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
     """The values that a solver averages, in the same way as strategies; none by default.

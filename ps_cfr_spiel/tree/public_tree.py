@@ -220,6 +220,12 @@ class Boards:
     """The first board of each street, and the number of boards."""
     return np.cumsum([0, *map(len, self.above)])
 
+  def with_first(self, player: int, counts: Sequence[int]) -> "Boards":
+    """The same if blocks of so many rows, on the first board, come before those of a player."""
+    rows = list(self.rows)
+    rows[player] = *(np.zeros(count, int) for count in counts), *rows[player]
+    return dataclasses.replace(self, rows=tuple(rows))
+
 
 @runtime_checkable
 class Traversal(Protocol):

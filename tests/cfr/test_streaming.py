@@ -15,6 +15,8 @@ from ps_cfr_spiel.cfr import averages, sixteen_bits
 from ps_cfr_spiel.cfr.filled import filled_array
 from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold_suits
 from ps_cfr_spiel.policy import worth
+from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, promises
+from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames, unsafe
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 # All hands of small decks, with and without suits that are alike, and with all-ins on every street.
@@ -257,3 +259,78 @@ def test_the_traversal_of_a_river_serves_another_with_the_same_decisions(rake):
   assert jax.tree.structure(moved) == jax.tree.structure(second)
   for ours, wanted in zip(jax.tree.leaves(moved), jax.tree.leaves(second), strict=True):
     np.testing.assert_array_equal(ours, np.asarray(wanted, ours.dtype))
+
+
+def cuts(name):
+  """Subgames from the first decision, after a bet, and after a card has come, if cards come."""
+  subgames = Subgames.of(pyspiel.load_game(GAMES[name][0]), leaves="native")
+  states = subgames.labels.public_states
+  acting = [s for s, state in enumerate(states) if state.decisions]
+  dealt = [s for s in acting if states[s].parent >= 0 and states[states[s].parent].player == tree.CHANCE]
+  return [subgames.cut([place]) for place in (*acting[:2], *dealt[1:2])]
+
+
+def given(subgame, player):
+  """Both players' ranges, with hands that do not come, and promises to the player's opponent."""
+  generator, types = np.random.default_rng(2), [p.types for p in subgame.tree.players]
+  first, second = (generator.uniform(-0.2, 1, (1, h)).clip(0) for h in types)
+  return (first, second), generator.normal(0, 0.01, (1, types[1 - player]))
+
+
+@pytest.mark.parametrize("name", ["river", "flop"])
+def test_gadgets_board_by_board_are_those_of_all_at_once(name):
+  """An iteration of both players, and best responses of every hand to a strategy."""
+  rule = cfr.make_rule("nrm+")
+  for number, subgame in enumerate(cuts(name)):
+    player, generator = number % 2, np.random.default_rng(number)
+    ranges, promised = given(subgame, player)
+    for gadget in (GADGETS["cfr-d"], unsafe):
+      made = gadget(subgame, player, ranges, promised).tree
+      with precision("float64"):
+        plain, streamed = to_device((made, tree.streamed(made)), "float64")
+        assert streamed.stream is not None
+        start = jax.tree.map(np.asarray, cfr.init(plain, rule, "float64"))
+        state = to_device(in_the_middle(start, generator), "float64")
+        for ours, theirs in apart(*(cfr.run(x, state, 1, rule=rule) for x in (streamed, plain))):
+          np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12 * np.abs(theirs).max(initial=0))
+    with precision("float64"):  # the last is unsafe, as best responses are
+      blocks = cfr.average_strategy(plain, state)[player]
+      theirs = tree.best_response_values(plain, 1 - player, blocks)[1]
+    ours = promises.best_responses(made, [*map(np.asarray, blocks)], 1 - player, "float64")
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13 * np.abs(theirs).max())
+
+
+def test_what_needs_all_boards_at_once_gets_them():
+  """Trembles, which a gadget's decisions do not have, and gadgets that weigh by the reach."""
+  subgame = cuts("river")[0]
+  cases = ("cfr-d", 0, True), ("cfr-d", 1, False), ("max-margin", 0, False), ("expected-cfr-d", 0, False)
+  for gadget, tremble, streams in cases:
+    settings = SearchSettings(gadget=gadget, tremble=tremble)
+    with precision(settings.dtype):
+      placed = settings.placed(settings.gadget(subgame, 0, *given(subgame, 0)))
+    assert (placed.stream is not None) == streams, gadget
+
+
+def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
+  """It begins with strategies, which it leaves as they are, and goes on in two parts."""
+  subgames, settings = Subgames.of(pyspiel.load_game(FLOP), leaves="native"), SearchSettings(dtype="float64")
+  subgame, generator = subgames.cut([1]), np.random.default_rng(4)
+  ranges, promised = given(subgame, 0)
+  shapes = [p.block_shapes for p in subgames.tree.players]
+  first, second = ([cfr.normalise(generator.uniform(0.1, 1, x)) for x in blocks] for blocks in shapes)
+  before = jax.tree.map(np.copy, [first, second])
+  last, solver = Search(0, np.inf, (first, second), (), {}, 0.0), SubgameSolver(subgames, settings)
+  problem = Problem(last, subgame, ranges, promised, None, np.inf, (), 5)
+  made, results = GADGETS["cfr-d"](subgame, 0, ranges, promised), []
+  for _ in range(2):
+    with precision("float64"):
+      placed = settings.placed(made)
+      state = solver.first(problem, placed)
+      for _ in range(2):
+        state = solver.iterate(placed, state, 1, problem.begun)
+      results.append(cfr.average_strategy(placed, state))
+    monkeypatch.setattr("ps_cfr_spiel.resolving.search.subgame_run.streamed", lambda tree: tree)
+  for ours, theirs in apart(*results):
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
+  for now, then in apart([first, second], before):
+    np.testing.assert_array_equal(now, then)

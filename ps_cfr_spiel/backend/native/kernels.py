@@ -7,7 +7,7 @@ that the table is complete.
 
 import dataclasses
 
-INTERFACE = 5  # the version of the functions' arguments, results and meaning; that of native.h
+INTERFACE = 6  # the version of the functions' arguments, results and meaning; that of native.h
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +105,13 @@ KERNELS = {
       CARDS,
       "ps_cfr_spiel.policy.worth:all_at_once",
       "tests/cfr/test_streaming.py::test_values_are_those_of_all_boards_at_once",
+    ),
+    Kernel(
+      "BoardsResponse",
+      "values of each hand of a best response to a strategy, board by board",
+      CARDS,
+      "ps_cfr_spiel.tree.strategy_values:best_response_values",
+      "tests/cfr/test_streaming.py::test_gadgets_board_by_board_are_those_of_all_at_once",
     ),
     Kernel(
       "Filled",

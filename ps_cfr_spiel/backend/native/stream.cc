@@ -34,6 +34,9 @@ struct Seat {
   const Row* rows;
   const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in streaming.py; no start if none folded
   const T* utility;
+  int64_t settled;                // leaves of the trunk whose values no reach changes
+  const int32_t* settled_at;
+  const T* known;                 // these values
   std::vector<View<T>> streets;  // of the first board; others follow
   void* const* tables;           // of each bucket `each`, the strategy first, in 16 bits the average's last
   int64_t each;
@@ -597,6 +600,8 @@ WALK(double, Averages<double>, Worth<double>, walk)
 WALK(float, Codes, Worth<float>, walk)
 WALK(double, Strategies<float>, Values, walk)
 WALK(double, Strategies<double>, Values, walk)
+WALK(double, Strategies<float>, Worth<double>, walk)
+WALK(double, Strategies<double>, Worth<double>, walk)
 
 // Walks over all boards, by as many threads as there are cores.
 template <typename T>
@@ -611,6 +616,7 @@ struct Streaming {
   std::vector<T> trunks[2];      // values: the sum, and those of some boards
   int64_t places = 0;            // of boards' trunks
   Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
+  Who met{0, 1};                 // whose reach is read
 
   Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
     for (const Unit* u = units; u < end; ++u) {
@@ -659,10 +665,11 @@ struct Streaming {
       Stack<T>& stack = stacks[thread];
       on_trunk(stack, 1 + place);
       for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
-      go(game, boards[k], k + 1 < count ? boards[k + 1] : end, stack, job, who, {0, 1}, Step::both);
+      go(game, boards[k], k + 1 < count ? boards[k + 1] : end, stack, job, who, met, Step::both);
     };
     in_order(stacks.size(), count, places, board, [&](int64_t place) { add(who, 1 + place); });
     on_trunk(stacks[0], 0);
+    for (int i = who.first; i <= who.last; ++i) settle(i);
     go(game, units, units + 1, stacks[0], job, who, changed, Step::close);
     changed = who;
   }
@@ -672,6 +679,14 @@ struct Streaming {
       T* __restrict sum = trunks[i].data();
       const T* board = trunks[i].data() + number * size(i);
       for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
+    }
+  }
+  // Adds the values that are known to those of the trunk.
+  void settle(int i) {
+    const int64_t width = seats[i].width;
+    for (int64_t m = 0; m < seats[i].settled; ++m) {
+      T* __restrict to = stacks[0].values(i, seats[i].settled_at[m]);
+      for (int64_t h = 0; h < width; ++h) to[h] += seats[i].known[m * width + h];
     }
   }
   T root(int i) const {
@@ -729,6 +744,10 @@ struct Board {
       own.parent = given.of<int32_t>();
       own.swap = given.of<int32_t>();
       own.columns = given.of<int32_t>();
+      auto settled = given.buffer();
+      own.settled = settled.dimensions()[0];
+      own.settled_at = static_cast<const int32_t*>(settled.untyped_data());
+      own.known = given.of<T>();
       for (int64_t s = 0; s < streets; ++s) {
         auto weight = given.buffer(), scale = given.buffer();
         const int64_t G = weight.dimensions()[1], H = scale.dimensions()[1];
@@ -874,6 +893,23 @@ ffi::Error values(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
   return ffi::Error::Success();
 }
 
+// Values at the root of the hands of `player`, by the best response to the other's strategy, in a column.
+template <ffi::DataType type>
+ffi::Error response(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64_t trunk0, int64_t trunk1,
+                    int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t player) {
+  using U = ffi::NativeType<type>;
+  Given given{arrays};
+  Board<double> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
+  const int own = static_cast<int>(player), other = 1 - own;
+  Streaming<double> walk(board.units, board.count, board.seats);
+  walk.changed = walk.met = {other, other};
+  Game<double, Strategies<U>> game{board.units, board.seats, {}};
+  game.kept[other].column = given.of<U>();
+  walk(game, Worth<double>{true}, {own, own});
+  std::copy_n(walk.trunks[own].data(), board.seats[own].width, found->typed_data());
+  return ffi::Error::Success();
+}
+
 template <typename Binding>
 auto with_sizes(Binding binding) {
   return std::move(binding).template Attr<int64_t>("trunk0").template Attr<int64_t>("trunk1")
@@ -885,6 +921,11 @@ auto bind_stream() {
   return with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()).template Attr<int64_t>("first")
       .template Attr<int64_t>("each").template Attr<int64_t>("pair").template Attr<int64_t>("rule")
       .template Attr<int64_t>("alternating");
+}
+
+template <ffi::DataType type>
+auto bind_response() {
+  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("player");
 }
 
 template <ffi::DataType type>
@@ -901,5 +942,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn32, Guarded<stream<ffi::F32>>::call, bi
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn64, Guarded<stream<ffi::F64>>::call, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, Guarded<worth<ffi::F32>>::call, bind_worth<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth64, Guarded<worth<ffi::F64>>::call, bind_worth<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsResponse32, Guarded<response<ffi::F32>>::call, bind_response<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsResponse64, Guarded<response<ffi::F64>>::call, bind_response<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues32, Guarded<values<ffi::F32>>::call, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues64, Guarded<values<ffi::F64>>::call, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));

@@ -6,19 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import in_dtype, jit, precision, to_device
 from ps_cfr_spiel.resolving.search.levels import Levels
 from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
 from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import (
   CHANCE,
   TERMINAL,
+  BoardTraversal,
   Labels,
   LeafEvaluator,
   PlayerTree,
   PublicTree,
   best_response_values,
+  column_of,
   sequence_reach,
+  streamed,
 )
 
 NEVER = 1e-30  # reach that counts as none: values divided by less leave the range of float32
@@ -201,6 +204,10 @@ def _settled(tree: PublicTree, strategies: Sequence[Table], ranges: Ranges) -> L
 
 def best_responses(tree: PublicTree, strategy: Table, player: int, dtype: str) -> np.ndarray:
   """A player's best response values at the roots, [roots, H], against a strategy of the opponent there."""
+  made, forest = in_dtype(streamed(tree), "float64"), tree.players[1 - player]
+  if isinstance(made.stream, BoardTraversal):  # no program of XLA
+    column = column_of(forest.join([np.asarray(block, float) for block in strategy]), forest.types)
+    return made.stream.responses(made.leaves, player, np.asarray(column, float))[None]
   with precision(dtype):
     return np.asarray(_best_response(*to_device((tree, strategy), dtype), player=player), float)
 

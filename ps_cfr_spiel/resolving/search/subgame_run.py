@@ -15,14 +15,14 @@ from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_derived
-from ps_cfr_spiel.backend.device import Device, check_finite, precision, run_for, to_device
+from ps_cfr_spiel.backend.device import Device, check_finite, platform, precision, run_for
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
-from ps_cfr_spiel.options import ROUND, SearchOptions
+from ps_cfr_spiel.options import CPU, ROUND, SearchOptions
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search, Table, responses
 from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget_of
-from ps_cfr_spiel.tree import Array, PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree, streamed
 
 # The weight of best responses that win less: 0.5 does as well, 1 spoils good strategies a little.
 FALLS = 0.25
@@ -60,8 +60,21 @@ class SearchSettings(SearchOptions):
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int, delay: int) -> SolverState:
     """A search after further iterations; its average leaves out all until iteration `delay`."""
-    method = {"rule": self.rule, "alternating": self.alternating, "tremble": self.tremble}
-    return cfr.run(tree, state, iterations, delay, **method)
+    method = cfr.Method(delay, self.rule, self.alternating, self.tremble)
+    if cfr.changes_on_host(tree, in_place=True):
+      return cfr.RunInPlace(tree, state, method).after(state, iterations)
+    return cfr.run(tree, state, iterations, **method._asdict())
+
+  def placed(self, game: GadgetTree) -> PublicTree:
+    """A tree with a gadget as searches read it; on CPUs board by board, without programs of XLA, if possible.
+
+    There players would tremble in a gadget's decisions, too.
+    """
+    tree = game.tree.grouped(any_index=True)
+    trembles = self.tremble and any(player_tree.added for player_tree in tree.players)
+    if platform() == CPU and self.rule.has_native_form and not trembles:
+      tree = streamed(tree)
+    return cfr.placed(tree, None, self.dtype, in_place=True)[0]
 
 
 class SubgameSolver:
@@ -112,7 +125,7 @@ class SubgameSolver:
 
   def solved(self, problem: Problem, gadget: Gadget, game: GadgetTree) -> Result:
     """The search of a problem in its tree with the gadget: the averages after a run of CFR."""
-    tree = to_device(game.tree.grouped(any_index=True), self.settings.dtype)
+    tree = self.settings.placed(game)
     state = self.run(problem, tree)
     values = [cfr.average_record(p)[0] for p in state.players] if problem.subgame.limited else []
     return cfr.average_strategy(tree, state), values
@@ -124,11 +137,16 @@ class SubgameSolver:
 
   def first(self, problem: Problem, tree: PublicTree) -> SolverState:
     """The state of a search before its first iteration."""
+    rule, dtype, compensated = (
+      self.settings.rule,
+      self.settings.dtype,
+      not cfr.changes_on_host(tree, in_place=True),
+    )
     if not problem.begun:
-      return cfr.init(tree, self.settings.rule, self.settings.dtype)
+      return cfr.init(tree, rule, dtype, compensated=compensated)
     there = [problem.subgame.there(i, table) for i, table in enumerate(problem.last.tables)]
     played = [tuple(GadgetTree(tree).outside(i, blocks)) for i, blocks in enumerate(there)]
-    return cfr.resumed(tree, self.settings.rule, self.settings.dtype, played, problem.begun)
+    return cfr.resumed(tree, rule, dtype, played, problem.begun, compensated)
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int, begun: int = 0) -> SolverState:
     """Run further iterations of a search; averages leave out those that it begins with, `begun`."""

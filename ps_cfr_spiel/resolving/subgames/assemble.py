@@ -13,6 +13,8 @@ from ps_cfr_spiel.resolving.subgames.priors import find_prior
 from ps_cfr_spiel.resolving.subgames.shapes import PadTo, Shape, leaf_sizes
 from ps_cfr_spiel.resolving.subgames.subgame import Sources, Subgame
 from ps_cfr_spiel.tree import (
+  BoardLeaves,
+  Boards,
   Labels,
   LeafEvaluator,
   Places,
@@ -86,10 +88,12 @@ def assemble(
     leaf_roots.append(at)
     sources.append(_sources(game.names, cut, places, forest))
 
+  ends_of_game, whole = leaves(slots), not limited and shape == needed
+  boards = _boards(game, sources, ends_of_game, nodes.places, kept) if whole else None
   roots = [_pad_infostates(p.roots, n) for p, n in zip(cuts, shape.roots, strict=True)]
   frontier = [_pad_infostates(p.frontier, n) for p, n in zip(cuts, shape.frontier, strict=True)]
   return Subgame(
-    PublicTree((forests[0], forests[1]), leaves(slots)),
+    PublicTree((forests[0], forests[1]), ends_of_game, boards=boards),
     public_states,
     shape,
     (roots[0], roots[1]),
@@ -112,6 +116,55 @@ def _sources(labels: Labels, cut: PlayerCut, places: Int[np.ndarray, "n 2"], for
     numbers = np.nonzero(cut.actions[members])[1]  # of the kept actions, row by row
     sources.append((source, numbers.reshape(-1, actions).T))
   return sources
+
+
+def _boards(
+  game: PublicTree,
+  sources: Sequence[Sources],
+  leaves: LeafEvaluator,
+  places: Places,
+  kept: Int[np.ndarray, " L"],
+) -> Boards | None:
+  """The boards of a subgame without padding, if its game has any; `kept` are the ends that are its `leaves`.
+
+  None also if an all-in goes on to boards that the subgame lacks, or suits are folded.
+  """
+  given = game.boards
+  if given is None or not isinstance(leaves, BoardLeaves) or len(given.swap) != given.starts[-1]:
+    return None
+  starts, streets = given.starts, range(len(given.above))
+  parents = [up + starts[max(s - 1, 0)] for s, up in enumerate(given.above)]
+  rows = [
+    [_rows_of(of_blocks, table) for table, _ in blocks]
+    for of_blocks, blocks in zip(given.rows, sources, strict=True)
+  ]
+  used = np.zeros(starts[-1], bool)
+  used[np.concatenate([board for blocks in rows for board in blocks])] = True
+  used[starts[places.street[places.part[kept]]] + places.board[kept]] = True
+  of_street = [used[starts[s] : starts[s + 1]] for s in streets]
+  for s in streets[:0:-1]:
+    used[parents[s][of_street[s]]] = True
+  all_ins = np.cumsum([each for each, _ in leaves.leaves])
+  lacking = (all_ins[s - 1] and (used[parents[s]] & ~of_street[s]).any() for s in streets[1:])
+  if tuple(x.sum() for x in of_street) != leaves.boards or any(lacking):
+    return None
+  number = np.cumsum(used) - 1
+  first = np.searchsorted(np.flatnonzero(used), starts)
+  above = [
+    number[up[x]] - first[s - 1] if s else given.above[0]
+    for s, (up, x) in enumerate(zip(parents, of_street, strict=True))
+  ]
+  numbered = tuple(tuple(number[board] for board in blocks) for blocks in rows)
+  count = int(used.sum())
+  return Boards(tuple(above), numbered, np.arange(count + 1), np.zeros(count, int))
+
+
+def _rows_of(
+  blocks: Sequence[Int[np.ndarray, " _rows"]], places: Int[np.ndarray, "n 2"]
+) -> Int[np.ndarray, " n"]:
+  """Numbers of rows by the block and the row of each."""
+  begin = np.cumsum([0, *map(len, blocks)])
+  return np.concatenate(blocks)[begin[places[:, 0]] + places[:, 1]].astype(int)
 
 
 def _leaves(

@@ -304,9 +304,11 @@ def _with_choices(subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, 
   other = subgame.tree.players[1 - leaves.chooser]
   index = np.append(other.leaf.index, np.zeros(count, int))  # at the first root
   link = Link.create(index, other.leaf.parents, (*other.leaf.children, count))
-  return GadgetTree(
-    PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
-  )
+  alike = choosing.types == subgame.tree.players[leaves.chooser].types  # else rows are others
+  new = [rows for _, rows, _ in choosing.block_shapes[: choosing.added]]
+  boards = subgame.tree.boards.with_first(leaves.chooser, new) if alike and subgame.tree.boards else None
+  players = _pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link))
+  return GadgetTree(PublicTree(players, leaves, boards=boards))
 
 
 def _largest(

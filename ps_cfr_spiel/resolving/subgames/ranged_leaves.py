@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts
+from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts, Rooted
 
 # Of each player: reach probabilities, or any multiple of them.
 Ranges = tuple[Float[Array, "_roots H0"], Float[Array, "_roots H1"]]
@@ -67,6 +67,14 @@ class RangedLeaves(SubgameLeaves):
   @property
   def zero_sum(self) -> bool:
     return self.inner.zero_sum
+
+  def rooted(self) -> Rooted:
+    inner = self.inner.rooted()
+    if inner.ranges[self.player] is not None or any(len(part) != 1 for part in self.ranges):
+      return super().rooted()
+    ranges = list(inner.ranges)
+    ranges[self.player] = self.ranges[0]
+    return inner._replace(ranges=(ranges[0], ranges[1]))
 
   def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     return self.inner.recorded(player, values)
@@ -131,6 +139,14 @@ class GadgetLeaves(SubgameLeaves):
       values = [(v * s).reshape(-1, self.columns[player]) for v, s in zip(values, self.scale, strict=True)]
     return [*values, self.terminate]
 
+  def rooted(self) -> Rooted:
+    inner = self.inner.rooted()
+    if inner.known is not None or self.scale is not None:
+      return super().rooted()
+    promised = np.asarray(self.terminate)
+    nothing = np.zeros((len(promised), self.columns[1 - self.chooser]), promised.dtype)
+    return inner._replace(known=(promised, nothing) if self.chooser == 0 else (nothing, promised))
+
   def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     """In the units of the inner evaluator, and 0 in impossible places."""
     inner = values[:-1]
@@ -172,6 +188,9 @@ class RefinedLeaves(GadgetLeaves):
       visits = visits.reshape(-1, choices.shape[1])
       choices = choices.at[: len(visits)].add(visits)
     return [*values, choices]
+
+  def rooted(self) -> Rooted:
+    return Rooted(self)  # what a choice is worth changes with the reach
 
   def _inside(self, player: int, reach: Parts) -> Parts:
     inside = super()._inside(player, reach)

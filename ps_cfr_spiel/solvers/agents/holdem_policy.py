@@ -200,10 +200,7 @@ class HoldemPolicy(SearchPolicy):
   def _planned(self, hand: PublicHand) -> HandSearch:
     """The blueprint from the first decision of a street on, as a search of the tree to be searched."""
     *_, (start, _) = self._moves(hand)
-    search = self._empty(hand, self._bets)
-    for player in (0, 1):
-      search.following(self.blueprint, player, start)
-    return search
+    return self._empty(hand, self._bets).following(self.blueprint, start)
 
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""

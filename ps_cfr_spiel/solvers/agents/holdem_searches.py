@@ -124,14 +124,13 @@ class HandSearch:
       line = None if line is None else self.after(line, n)
     return line
 
-  def following(self, policy: WrappedPolicy, player: int, start: State) -> Self:
-    """The same with a policy's answers as a player's strategy.
+  def following(self, policy: WrappedPolicy, start: State, players: Sequence[int] = (0, 1)) -> Self:
+    """The same with a policy's answers as the strategies of some players.
 
     `start` is a state of `holdem` at the subgame's root. Its bets nearest to those of the subgame are meant;
     after a bet where it has none, play stays uniform.
     """
-    lines, hands = self.betting, self.hands(player)
-    rules, states = start.get_game().rules, {0: start}
+    lines, rules, states = self.betting, start.get_game().rules, {0: start}
     for line in range(len(lines)):
       children, state = lines.children(line), states.pop(line, None)
       if state is None or not children:
@@ -142,7 +141,7 @@ class HandSearch:
         free = place if place in state.legal_actions() else state.legal_actions()[0]
         states[children[0]] = state.child(free)
         continue
-      if lines.player[line] == player:
+      if (player := int(lines.player[line])) in players:
         places = came[:, -1].tolist() if came.size else []
         answer = policy.for_boards_at(state, places) if places else policy.for_hands_at(state)
         rows = np.zeros((len(children), len(came), NUM_HANDS))
@@ -151,11 +150,11 @@ class HandSearch:
         total = rows.sum(0)
         rows = np.where(total > 0, rows / np.where(total > 0, total, 1), 1 / len(children))
         block, at = self._rows(line)
-        block[:, at] = rows[:, :, hands]
+        block[:, at] = rows[:, :, self.hands(player)]
       for child in children:
         action = int(lines.action[child])
         if action > betting.CALL:
-          action = rules.nearest_bet(state.public_state, self.spent(child, int(lines.player[line])))
+          action = rules.nearest_bet(state.public_state, self.spent(child, player))
           if action == betting.CALL:
             continue
         states[child] = state.child(action)

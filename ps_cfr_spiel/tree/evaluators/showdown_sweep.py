@@ -160,6 +160,14 @@ class NativeLeaves(TwoParts):
     ]
     return dataclasses.replace(self, views=tuple(views))
 
+  def ranged(self, ranges: Sequence[Float[Array, "1 _H"] | None]) -> "NativeLeaves":
+    """The same where a player's reach counts by a range; see `Rooted.ranges`."""
+    views = [
+      view if range_ is None else dataclasses.replace(view, weight=view.weight * np.asarray(range_))
+      for view, range_ in zip(self.views, reversed(ranges), strict=True)
+    ]
+    return dataclasses.replace(self, views=tuple(views))
+
   def pad_types(self, types: Sequence[int]) -> "NativeLeaves":
     first, second = (view.padded(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))

@@ -2,18 +2,11 @@
 
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
 than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
-iteration goes through the tables once for each player. `Boards` has the board of each row, and how boards
-follow each other; `BoardTraversal` is that as the library reads it. A player's stack begins with the root's
-sequence; then come those of the rows before the first card (the *trunk*; all of a river), of one board of the
-next street, and so on.
-
-An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
-a *pass*, leads there on each street between, so that renamed suits are added up street by street.
+iteration goes through the tables once for each player. `board_layout` has the order in which it goes.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,30 +16,22 @@ from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.native import TableCall, call, call_directly
 from ps_cfr_spiel.tree.arrays import Array
-from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
+from ps_cfr_spiel.tree.evaluators.board_layout import (
+  Ends,
+  PlayerLayout,
+  folds_of,
+  layout_of,
+  native_folds,
+  units_of,
+)
+from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
 from ps_cfr_spiel.tree.evaluators.showdown_sweep import NativeLeaves
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
-from ps_cfr_spiel.tree.public_tree import Boards, PlayerTree, PublicTree
-from ps_cfr_spiel.tree.sequences import sequence_starts
+from ps_cfr_spiel.tree.public_tree import Boards, PublicTree
 
 CARDS = 64  # more than a deck has
-
-
-class PlayerLayout(NamedTuple):
-  """A player's rows and leaves, in the order of boards; items are all rows, and then all leaves."""
-
-  buckets: Int[Array, "K 3"]  #: of each bucket the actions, the rows, and its first sequence in a column
-  #: table (-1: a pass), row in it, address of the sequence above, of the first action.
-  rows: Int[Array, "R 4"]
-  leaves: Int[Array, " L"]  #: the address of each leaf's sequence
-  utility: Float[Array, " L"]  #: the payoff of a showdown or of a fold
-  #: start, parent, swap, columns: as in `player_passes.Members`, with addresses for sequences; an
-  #: item without members counts for the one sequence above it, as nearly all leaves do.
-  start: Int[Array, " _"]
-  parent: Int[Array, " M"]
-  swap: Int[Array, " M"]
-  columns: Array
+Known = tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]]  # of each player
 
 
 @jax.tree_util.register_dataclass
@@ -65,10 +50,13 @@ class BoardTraversal:
   cards: int = dataclasses.field(metadata={"static": True})
 
   @classmethod
-  def of(cls, tree: PublicTree) -> "BoardTraversal | None":
-    """The traversal of a tree on the host; None if its leaves are not on boards and native."""
+  def of(cls, tree: PublicTree, known: Known | None = None) -> "BoardTraversal | None":
+    """The traversal of a tree on the host; None if its leaves are not on boards and native.
+
+    `known` are the values of leaves that come after those of the tree's evaluator.
+    """
     boards, leaves = tree.boards, tree.leaves
-    if boards is None or not isinstance(leaves, BoardLeaves):
+    if boards is None or not isinstance(leaves, BoardLeaves) or max(p.roots for p in tree.players) > 1:
       return None
     inner = [*map(folds_of, leaves.streets)]
     views = [view for street in inner if isinstance(street, NativeLeaves) for view in street.views]
@@ -76,15 +64,17 @@ class BoardTraversal:
       return None
     if not all(evaluator.is_native for evaluator in (leaves, *leaves.streets, *inner)):
       return None
-    units, unit = _units(boards)
-    ends = _Ends.of(leaves, boards, unit)
-    made = [_layout(player, boards, i, unit, ends) for i, player in enumerate(tree.players)]
+    units, unit = units_of(boards)
+    ends = Ends.of(leaves, boards, unit)
+    settled = known or [np.zeros((0, player.types)) for player in tree.players]
+    pairs = enumerate(zip(tree.players, settled, strict=True))
+    made = [layout_of(player, boards, i, unit, ends, values) for i, (player, values) in pairs]
     first, second = ((layout, sizes) for layout, _, sizes in made)
     lines = [np.searchsorted(at, np.arange(len(units) + 1)) for _, at, _ in made]
     shown = np.searchsorted(ends.unit, np.arange(len(units) + 1))
     folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
-    known = np.concatenate([units, [[0, 0]]])
-    table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
+    begun = np.concatenate([units, [[0, 0]]])
+    table = np.stack([*begun.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
     cards = 1 + max(int(view.hands[:, 1:3].max()) for view in views)
     cards = -(-cards // CARDS) * CARDS
     return cls(
@@ -146,13 +136,25 @@ class BoardTraversal:
     call_directly("BoardsValues", dtype, given, results, sizes)
     return results
 
+  def responses(
+    self, leaves: LeafEvaluator, player: int, column: Float[np.ndarray, "_S _G"]
+  ) -> Float[np.ndarray, " _H"]:
+    """Values at the root of a player's best response to a strategy, in a column as those of `values`.
+
+    They are computed in float64, on the host.
+    """
+    values = np.empty(self.layouts[player].known.shape[1], column.dtype)
+    given, numbers = (*self._arrays(leaves), column), {"player": player, **self._sizes(leaves)}
+    call_directly("BoardsResponse", column.dtype, given, [values], numbers)
+    return values
+
   def _arrays(self, leaves: LeafEvaluator) -> list[Array]:
     """The game as the library's calls take it."""
     arrays = [self.boards]
     for i, layout in enumerate(self.layouts):
       arrays += [*layout]
       for street in _streets(leaves):
-        views = _native_folds(street).views
+        views = native_folds(street).views
         arrays += [views[i].weight, views[i].scale, views[1 - i].hands, views[i].hands]
     return arrays
 
@@ -163,34 +165,24 @@ class BoardTraversal:
     return sizes
 
 
-def folds_of(street: LeafEvaluator) -> LeafEvaluator:
-  """The evaluator of the folds of a street."""
-  return street.folds if isinstance(street, AllInLeaves) else street
-
-
 def _streets(leaves: LeafEvaluator) -> tuple[LeafEvaluator, ...]:
   """The evaluators of the streets in a tree with a traversal."""
   assert isinstance(leaves, BoardLeaves)
   return leaves.streets
 
 
-def _native_folds(street: LeafEvaluator) -> NativeLeaves:
-  """The same in a tree with a traversal."""
-  folds = folds_of(street)
-  assert isinstance(folds, NativeLeaves)
-  return folds
-
-
 def streamed(tree: PublicTree) -> PublicTree:
   """The tree with its `BoardTraversal`, if it has one; without cards to come it gets one board, a trunk.
 
-  Its leaves are then those that the traversal reads, without the matrices of all-ins.
+  Its leaves are then those that the traversal reads, without the matrices of all-ins, and a range is part of
+  the weights of the player's hands.
   """
-  made = with_boards(tree)
-  stream, leaves = BoardTraversal.of(made), made.leaves
+  rooted = tree.leaves.rooted()
+  made = with_boards(dataclasses.replace(tree, leaves=rooted.leaves))
+  stream, leaves = BoardTraversal.of(made, rooted.known), made.leaves
   if stream is None or not isinstance(leaves, BoardLeaves):
     return tree
-  streets = tuple(_native_folds(street).shared() for street in leaves.streets)
+  streets = tuple(native_folds(street).shared().ranged(rooted.ranges) for street in leaves.streets)
   leaves = BoardLeaves(streets, leaves.boards, leaves.leaves, leaves.batched)
   return dataclasses.replace(made, leaves=leaves, stream=stream)
 
@@ -199,7 +191,7 @@ def with_boards(tree: PublicTree) -> PublicTree:
   """The tree of a card game without cards to come as one on a single board; others unchanged."""
   if not isinstance(tree.leaves, TwoParts):
     return tree
-  shown, folds = tree.players[0].leaf.children
+  shown, folds, *_ = tree.players[0].leaf.children
   rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
   alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
   street = jax.tree.map(lambda table: table[None], tree.leaves)
@@ -219,181 +211,3 @@ def on_one_board(tree: PublicTree, stream: BoardTraversal) -> PublicTree:
     for i, layout in enumerate(stream.layouts)
   )
   return dataclasses.replace(made, stream=dataclasses.replace(stream, layouts=(first, second)))
-
-
-def _units(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " U"]]:
-  """For each unit (street, number of the board), and the unit of each board."""
-  starts, below = boards.starts, [[] for _ in range(boards.starts[-1])]
-  for street, above in enumerate(boards.above[1:], start=1):
-    for b, up in enumerate(above.tolist()):
-      below[starts[street - 1] + up].append(starts[street] + b)
-  order, waiting = [], [0]
-  while waiting:
-    board = waiting.pop()
-    order.append(board)
-    waiting += below[board][::-1]
-  street = np.searchsorted(starts, order, side="right") - 1
-  unit = np.empty(len(order), int)
-  unit[order] = np.arange(len(order))
-  return np.stack([street, np.array(order) - np.array(starts)[street]], 1), unit
-
-
-class _Ends(NamedTuple):
-  """The passes of all-ins, P, and the leaves, L, in the order of boards, showdowns before folds."""
-
-  #: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
-  passes: np.ndarray
-  above: np.ndarray  #: int[P], the pass above; -1 for none
-  unit: np.ndarray  #: int[L], of each leaf
-  fold: np.ndarray  #: bool[L]
-  leaf: np.ndarray  #: int[L], its number among the tree's leaves; -1 below a pass
-  below: np.ndarray  #: int[L], the pass above; -1 for none
-  board: np.ndarray  #: int[L], counted through all streets
-  utility: np.ndarray  #: float[2, L], to each player; of a showdown to the winner
-
-  @classmethod
-  def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "_Ends":
-    """All passes and leaves of a tree; `unit` of each board."""
-    starts, last, first = boards.starts, len(leaves.boards) - 1, 0
-    passes, above, ends = [], [], []
-    open_, payoffs = np.zeros((1, 0), int), np.zeros(0)  # the passes of each board, and their payoffs
-    nothing = np.zeros(0, int)
-    for s, (street, count, (shown, folds)) in enumerate(
-      zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
-    ):
-      assert isinstance(street, AllInLeaves | NativeLeaves)
-      numbers = np.arange(count)
-      # All-ins of earlier streets, and then those, or the showdowns, of this one.
-      coming = open_[boards.above[s]] if s else open_
-      leaves_of_boards = first + np.arange(count * shown).reshape(count, shown)
-      leaf = np.concatenate([np.full(coming.shape, -1), leaves_of_boards], 1)
-      up = np.concatenate([coming, np.full(leaves_of_boards.shape, -1)], 1)
-      showdown_payoff = np.asarray(street.showdown_payoff)[0][:shown] if shown else np.zeros(0)
-      payoffs = np.concatenate([payoffs, showdown_payoff])
-      if s < last:
-        board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
-        open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
-        passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
-        above.append(up.ravel())
-      else:
-        ends.append((leaf, up, np.broadcast_to(payoffs, (2, *leaf.shape)), numbers, s, False))
-      first += count * shown
-      inner = _native_folds(street)
-      fold_payoff = np.stack([np.asarray(inner.fold_payoff_of(i))[:, :folds] for i in (0, 1)])
-      leaf = first + np.arange(count * folds).reshape(count, folds)
-      ends.append((leaf, np.full(leaf.shape, -1), fold_payoff, numbers, s, True))
-      first += count * folds
-    columns, utility = [[], [], [], []], []
-    for leaf, up, pays, numbers, s, fold in ends:
-      board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
-      for column, x in zip(columns, (board, np.full(leaf.shape, fold), leaf, up), strict=True):
-        column.append(np.ravel(x))
-      utility.append(pays.reshape(2, -1))
-    board, fold, leaf, up = map(np.concatenate, columns)
-    order = np.lexsort((fold, unit[board]))
-    taken = [x[order] for x in (unit[board], fold, leaf, up, board)]
-    lines = np.concatenate(passes) if passes else np.zeros((0, 3), int)
-    utilities = np.concatenate(utility, 1)[:, order]
-    return cls(lines, np.concatenate([nothing, *above]), *taken, utility=utilities)
-
-
-def _layout(
-  player: PlayerTree, boards: Boards, number: int, unit: np.ndarray, ends: _Ends
-) -> tuple[PlayerLayout, np.ndarray, tuple[int, int]]:
-  """A player's layout, the unit of each of its rows, and the sizes of the trunk and of the stack."""
-  shapes, tables = player.block_shapes, player.bucket_shapes
-  count, passes = sum(rows for _, rows, _ in shapes), len(ends.passes)
-  of_block = np.repeat(np.arange(len(shapes)), [rows for _, rows, _ in shapes])
-  in_block = np.concatenate([np.zeros(0, int), *(np.arange(rows) for _, rows, _ in shapes)])
-  actions = np.append(np.array([a for a, _, _ in shapes], int)[of_block], np.ones(passes, int))
-  at = np.append(unit[np.concatenate([np.zeros(0, int), *boards.rows[number]])], ends.passes[:, 0])
-  order = np.argsort(at, kind="stable")  # a unit's rows stay in the order of levels; passes come last
-  place = np.empty(len(order), int)
-  place[order] = np.arange(len(order))
-
-  # Addresses: within the unit, and behind the largest of each street above.
-  ahead = np.cumsum(actions[order]) - actions[order]
-  units, first = np.unique(at[order], return_index=True)
-  within = ahead - ahead[first][np.searchsorted(units, at[order])]
-  street = np.empty(len(unit), int)
-  street[unit] = np.repeat(np.arange(len(boards.above)), np.diff(boards.starts))
-  sizes = np.zeros(len(boards.above), int)
-  np.maximum.at(sizes, street[at[order]], within + actions[order])
-  bases = 1 + np.cumsum([0, *sizes])
-  address = np.empty(len(order), int)  # of each row's first action
-  address[order] = within + bases[street[at[order]]]
-
-  # The address of every sequence, numbered block by block.
-  sequences, row = [np.zeros(1, int)], 0
-  for a, rows, _ in shapes:
-    sequences.append((address[row : row + rows] + np.arange(a)[:, None]).ravel())
-    row += rows
-  sequence = np.concatenate(sequences)
-  sequences_above = np.concatenate([np.zeros(0, int), *player.above()])
-  passing = np.where(
-    ends.above >= 0, address[count + ends.above], sequence[player.leaf.index[ends.passes[:, 1]]]
-  )
-  leaves = np.where(ends.below >= 0, address[count + ends.below], sequence[player.leaf.index[ends.leaf]])
-  places = np.array(player.places, int).reshape(-1, 2)
-  lines = np.concatenate(
-    [
-      np.stack(
-        [places[of_block, 0], places[of_block, 1] + in_block, sequence[sequences_above], address[:count]], 1
-      ),
-      np.stack([np.full(passes, -1), np.zeros(passes, int), passing, address[count:]], 1),
-    ]
-  )
-  above = np.concatenate([lines[order, 2], leaves])
-  members = _members(player, boards, ends, sequence, order, above)
-  starts = sequence_starts(tables, roots=0)[:-1]
-  buckets = np.array([(a, rows, start) for (a, rows, _), start in zip(tables, starts, strict=True)])
-  table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
-  layout = PlayerLayout(table, ordered, at_leaves, ends.utility[number], *members)
-  return layout, at[order], (int(bases[1]), int(bases[-1]))
-
-
-def _members(
-  player: PlayerTree, boards: Boards, ends: _Ends, sequence: np.ndarray, order: np.ndarray, above: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-  """The last four fields of `PlayerLayout`; `order` of the rows, and the sequence above each item."""
-  links, count = [*(level.link for level in player.levels), player.leaf], len(order)
-  folded = [link.orbit for link in links if link.orbit is not None]
-  if not folded:
-    nothing = np.zeros(0, np.int32)
-    return nothing, nothing, nothing, np.zeros((0, player.types), np.int32)
-  # The members of rows and of the tree's leaves, as the links have them, and those of boards for passes.
-  starts, ends_, parents, swaps, begin = [], [], [], [], 0
-  for link, base in zip(links, (*player.link_starts, 0), strict=True):
-    m = len(link.index)
-    orbit = link.orbit
-    source = np.arange(m) if orbit is None else np.asarray(orbit.source)
-    parents.append(sequence[base + (link.index if orbit is None else np.asarray(orbit.parent))])
-    swaps.append(np.zeros(m, int) if orbit is None else np.asarray(orbit.swap))
-    starts.append(begin + np.searchsorted(source, np.arange(m)))
-    ends_.append(begin + np.searchsorted(source, np.arange(m), side="right"))
-    begin += len(source)
-  rows = sum(len(x) for x in starts[:-1])
-  first, last = np.concatenate(starts), np.concatenate(ends_)
-  parent, swap = np.concatenate(parents), np.concatenate(swaps)
-  where = np.concatenate(
-    [
-      np.append(np.arange(rows), np.where(ends.above >= 0, -1, rows + ends.passes[:, 1]))[order],
-      np.where(ends.below >= 0, -1, rows + ends.leaf),
-    ]
-  )
-  board = np.concatenate([np.append(np.zeros(rows, int), ends.passes[:, 2])[order], ends.board])
-  linked = where >= 0
-  lengths = np.where(linked, (last - first)[where], np.diff(boards.start)[board])
-  origin = np.where(linked, first[where], boards.start[board])
-  start = np.cumsum([0, *lengths])
-  item = np.repeat(np.arange(len(lengths)), lengths)
-  at = origin[item] + np.arange(start[-1]) - start[item]
-  by_link = linked[item]
-  found_parent, found_swap = above[item].copy(), np.zeros(len(item), int)
-  found_parent[by_link], found_swap[by_link] = parent[at[by_link]], swap[at[by_link]]
-  found_swap[~by_link] = boards.swap[at[~by_link]]
-  assert count + len(ends.leaf) == len(lengths)
-  told = (lengths != 1)[item] | (found_swap != 0) | (found_parent != above[item])
-  start = np.append(0, np.cumsum(told))[start]
-  first, second, third = (x.astype(np.int32) for x in (start, found_parent[told], found_swap[told]))
-  return first, second, third, np.asarray(folded[0].columns, np.int32)
