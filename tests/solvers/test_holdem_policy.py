@@ -265,7 +265,7 @@ def test_promises_are_kept(line):
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   for gadget in ("cfr-d", "max-margin", "unsafe"):
-    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=200, gadget=gadget)
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=400, gadget=gadget)
     state = play(game, *TURN, *line)
     turn, root = policy._on_path(PublicHand.of(play(game, *TURN)), 1)
     ranges = policy.ranges(state)
@@ -282,7 +282,7 @@ def test_promises_are_kept(line):
   text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
   given = turn.game.get_parameters() | {"ranges": text}
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("holdem_subgame", given))
-  solver.run(200)
+  solver.run(400)
   own, their = solver.game.ranges
   weights = own.weights * (solver.game.disjoint @ their.weights)
   found = turn.worths(0, 0, ranges)[set_numbers(own.cards)]

@@ -137,15 +137,12 @@ class SubgameSolver:
 
   def first(self, problem: Problem, tree: PublicTree) -> SolverState:
     """The state of a search before its first iteration."""
-    rule, dtype, compensated = (
-      self.settings.rule,
-      self.settings.dtype,
-      not cfr.changes_on_host(tree, in_place=True),
-    )
+    rule, dtype = self.settings.rule, self.settings.dtype
     if not problem.begun:
-      return cfr.init(tree, rule, dtype, compensated=compensated)
+      return cfr.init(tree, rule, dtype)
     there = [problem.subgame.there(i, table) for i, table in enumerate(problem.last.tables)]
     played = [tuple(GadgetTree(tree).outside(i, blocks)) for i, blocks in enumerate(there)]
+    compensated = not cfr.changes_on_host(tree, in_place=True)  # a second array would be made by XLA
     return cfr.resumed(tree, rule, dtype, played, problem.begun, compensated)
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int, begun: int = 0) -> SolverState:
