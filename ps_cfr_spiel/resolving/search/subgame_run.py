@@ -24,8 +24,8 @@ from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFuncti
 from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget_of
 from ps_cfr_spiel.tree import Array, PublicTree, streamed
 
-# The weight of best responses that win less: 0.5 does as well, 1 spoils good strategies a little. On four boards of a
-# small deck blueprints stay as good as they were (docs/measurements.md).
+# The weight of best responses that win less: 0.5 does as well, 1 spoils good strategies a little. With it
+# blueprints stay as good as they were on four boards of a small deck.
 FALLS = 0.25
 FIRST = 16  # iterations of a search before the first look at the clock
 #: Both players' average strategies in a tree with a gadget, and values [F, H] at its frontier, if it has one.
