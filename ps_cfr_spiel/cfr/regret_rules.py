@@ -1,7 +1,7 @@
 """All regret rules by name, the default among them.
 
-The contract is `Rule`'s docstring. A new rule is a class here and a line of `options.RULES`: solvers, files,
-the command line and `ps_cfr_spiel.rules` then have it too.
+The contract is `Rule`'s docstring. A new rule is a class here, with its name in `__all__`, and a line of
+`options.RULES`: solvers, files, the command line and `ps_cfr_spiel.rules` then have it too.
 """
 
 import dataclasses
@@ -15,7 +15,17 @@ from jaxtyping import Float, Int
 
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import JSON
-from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
+from ps_cfr_spiel.cfr.discounted import (
+  DCFR,
+  HSDCFR,
+  LCFR,
+  RM,
+  HSPCFRPlus,
+  PCFRPlus,
+  PDCFRPlus,
+  RMPlus,
+  SAPCFRPlus,
+)
 from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, namespace, positive_part, time_of
 from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, normalise, sum_actions
@@ -278,8 +288,24 @@ class NRMPlus(Rule):
 
 
 RULES: dict[str, type[Rule]] = options.objects(options.RULES)
-__all__ = ["RULES", "Rule", "make_rule"]  # ps_cfr_spiel.rules offers the same
-__all__ += [kind.__name__ for kind in RULES.values()]
+__all__ = [  # ps_cfr_spiel.rules offers the same; checkers of types read a list of texts alone
+  "DCFR",
+  "HSDCFR",
+  "LCFR",
+  "RM",
+  "RULES",
+  "VADCFR",
+  "APCFRPlus",
+  "HSPCFRPlus",
+  "Hedge",
+  "NRMPlus",
+  "PCFRPlus",
+  "PDCFRPlus",
+  "RMPlus",
+  "Rule",
+  "SAPCFRPlus",
+  "make_rule",
+]
 TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 

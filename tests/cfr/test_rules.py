@@ -1,6 +1,8 @@
 """Regret rules: one step by hand for each, and the laws that every rule must keep."""
 
+import ast
 import dataclasses
+import inspect
 import math
 
 import jax
@@ -10,7 +12,7 @@ import pyspiel
 import pytest
 from random_games import random_game
 
-from ps_cfr_spiel import ContinualResolving, PSCFRSolver, cfr
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, cfr, rules
 from ps_cfr_spiel.backend.device import to_device
 from ps_cfr_spiel.cfr import discounted, first_state, make_rule, normalise, regret_rules, rule_header
 from ps_cfr_spiel.cfr import rule as rule_module
@@ -517,6 +519,14 @@ def test_a_rule_without_state():
 def test_the_state_of_a_rule_has_an_entry_for_every_row(state):
   with pytest.raises(ValueError, match=r"Stubborn.init\(shape=.*must return arrays"):
     PSCFRSolver(pyspiel.load_game("leduc_poker"), Stubborn(state))
+
+
+def test_all_rules_are_names_of_the_module_for_users_also_to_checkers_of_types():
+  """These read the names where they are written, and compute none."""
+  body = ast.parse(inspect.getsource(regret_rules)).body
+  (texts,) = (x.value for x in body if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "__all__")
+  kinds = {kind.__name__ for kind in RULES.values()}
+  assert {*ast.literal_eval(texts)} == {*rules.__all__} == kinds | {"RULES", "Rule", "make_rule"}
 
 
 def test_runs_that_begin_with_a_strategy():
