@@ -174,7 +174,8 @@ def _by_histories(labels: Labels, source: HistoryOrigin, strategies: Strategies)
     examples = np.array(decision.examples)
     number = histories.infostate[decision.player][examples]
     columns = (choices[decision.player][examples], *(total[number] for total in totals[decision.player]))
-    reaches_of.append(Reach(*(np.where(examples >= 0, column, 0.0) for column in columns)))
+    acting, others, dealt = (np.where(examples >= 0, column, 0.0) for column in columns)
+    reaches_of.append(Reach(acting, others, dealt))
   return reaches_of
 
 
