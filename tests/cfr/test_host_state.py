@@ -152,6 +152,17 @@ def test_tables_in_their_places_need_no_program(monkeypatch, caplog):
   assert any("ompil" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.parametrize("game", [RIVER.replace("stack=20", "stack=22"), "kuhn_poker(players=2)"])
+def test_iterations_on_small_tables_need_no_program(game, caplog):
+  solver = PSCFRSolver(pyspiel.load_game(game), leaves="native" if "river" in game else "auto")
+  with jax.log_compiles():
+    solver.run(3)
+    if "river" in game:  # values go board by board
+      assert solver.exploitability() > 0 and len(solver.average_policy().worths.best) == 2
+    programs = [x.getMessage() for x in caplog.records if "XLA compilation" in x.getMessage()]
+  assert not programs
+
+
 def test_compile_leaves_no_program_of_a_run_to_compile():
   solver = solver_of("kuhn_poker")
   solver.compile()
