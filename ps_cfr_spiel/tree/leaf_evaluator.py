@@ -57,7 +57,7 @@ class Rooted(NamedTuple):
   leaves: "LeafEvaluator"  #: all but the last parts, without ranges
   #: of each player [1, H], by which the reach of all leaves counts for the other player; None: ones.
   ranges: tuple[Float[Array, "1 _H0"] | None, Float[Array, "1 _H1"] | None] = (None, None)
-  #: of each player [m, H], the values of the last m leaves, which no reach changes; None: there are none.
+  #: of each player [m, H], the values of the last m leaves, which no reach changes; None without such leaves.
   known: tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]] | None = None
 
 
@@ -149,7 +149,7 @@ class LeafEvaluator(abc.ABC):
     return None
 
   def rooted(self) -> Rooted:
-    """The same with ranges at one root, and leaves of known values, apart; by default there are none."""
+    """The same with ranges at one root, and leaves of known values, apart; by default nothing is."""
     return Rooted(self)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:

@@ -221,7 +221,7 @@ class Boards:
     return np.cumsum([0, *map(len, self.above)])
 
   def with_first(self, player: int, counts: Sequence[int]) -> "Boards":
-    """The same if blocks of so many rows, on the first board, come before those of a player."""
+    """The same with further blocks, of `counts` rows on the first board, before those of a player."""
     rows = list(self.rows)
     rows[player] = *(np.zeros(count, int) for count in counts), *rows[player]
     return dataclasses.replace(self, rows=tuple(rows))

@@ -25,7 +25,7 @@ from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget
 from ps_cfr_spiel.tree import Array, PublicTree, streamed
 
 # The weight of best responses that win less: 0.5 does as well, 1 spoils good strategies a little. With it
-# blueprints stay as good as they were on four boards of a small deck.
+# searches spoil no blueprint on four boards of a small deck.
 FALLS = 0.25
 FIRST = 16  # iterations of a search before the first look at the clock
 #: Both players' average strategies in a tree with a gadget, and values [F, H] at its frontier, if it has one.

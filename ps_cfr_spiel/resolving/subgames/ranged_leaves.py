@@ -190,7 +190,7 @@ class RefinedLeaves(GadgetLeaves):
     return [*values, choices]
 
   def rooted(self) -> Rooted:
-    return Rooted(self)  # what a choice is worth changes with the reach
+    return Rooted(self)  # the worth of a choice changes with the reach
 
   def _inside(self, player: int, reach: Parts) -> Parts:
     inside = super()._inside(player, reach)
