@@ -116,7 +116,7 @@ def measure(name: str, way: str, rule: str, threads: int, seconds: float, target
 
 
 def an_iteration(solver) -> dict[str, float]:
-  """Seconds of processor and of the wall of an iteration, compiled, in calls no shorter than those of a run."""
+  """Seconds of processor and of the wall of an iteration, compiled, in calls no shorter than a run's."""
   solver._advance(1)  # compiles
   count, used, wall = LEAST // 2, 0.0, 0.0
   while wall < TIMED:  # short calls would be mostly the call
