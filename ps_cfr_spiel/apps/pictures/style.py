@@ -31,7 +31,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def set_ticks(axis: Axis, parent: Axis | None = None) -> None:
-  """Powers of ten on a logarithmic axis; below three of them also 2 and 5 times each.
+  """Powers of ten on a logarithmic axis; below three of them also 2 and 5 times each, as plain numbers.
 
   `parent` is the axis whose numbers, times a factor, a secondary axis shows.
 
@@ -41,8 +41,10 @@ def set_ticks(axis: Axis, parent: Axis | None = None) -> None:
   if shown.get_scale() != "log":
     return
   low, high = shown.get_view_interval()
-  axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-  axis.set_major_formatter(lambda x, _: power_text(x))
+  short = high < 1000 * low
+  axis.set_major_locator(LogLocator(subs=(1, 2, 5) if short else (1,)))
+  plain = short and low >= 1e-3 and high < 1e6
+  axis.set_major_formatter((lambda x, _: f"{x:,.6g}") if plain else (lambda x, _: power_text(x)))
   axis.set_minor_locator(NullLocator())
 
 
