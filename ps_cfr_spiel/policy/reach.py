@@ -121,15 +121,31 @@ def _on_boards(
   others = source.weight(player, range_, at)
   dealt = source.weight(player, np.ones_like(range_), at)
 
-  @functools.cache  # of all rows at once, when the first is asked for
-  def equities() -> np.ndarray:
-    ahead = source.ahead(player, range_, at)
-    return (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+  showdowns = _Showdowns(source, player, range_, at, others)
+  equities = [
+    functools.partial(showdowns.of_row, row) if source.foretells else None for row in range(len(at))
+  ]
+  return [Reach(*row) for row in zip(choices, others, dealt, equities, strict=True)]
 
-  def of_row(row: int) -> Callable[[], np.ndarray] | None:
-    return (lambda: equities()[row]) if source.foretells else None
 
-  return [Reach(*x, of_row(row)) for row, x in enumerate(zip(choices, others, dealt, strict=True))]
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Showdowns:
+  """The equity of a player's rows: of all at once, when the first is asked for."""
+
+  source: FormOrigin
+  player: int
+  range_: np.ndarray  # [n, H], the opponent's reach
+  at: Sequence[int]  # public states
+  others: np.ndarray  # [n, H], as in `Reach`
+
+  @functools.cached_property
+  def equity(self) -> np.ndarray:
+    ahead = self.source.ahead(self.player, self.range_, self.at)
+    never = np.full_like(ahead, np.nan)
+    return (1 + np.divide(ahead, self.others, out=never, where=self.others > 0)) / 2
+
+  def of_row(self, row: int) -> np.ndarray:
+    return self.equity[row]
 
 
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Policies out and in: every kind that OpenSpiel knows gives the same numbers."""
 
+import pickle
+
 import numpy as np
 import pyspiel
 import pytest
@@ -172,6 +174,17 @@ def test_what_chance_deals_does_not_depend_on_play():
   for one, other in pairs:
     np.testing.assert_allclose(one.dealt, other.dealt)
   assert any(not np.allclose(one.others, other.others) for one, other in pairs)
+
+
+def test_a_policy_that_was_asked_is_pickled(game):
+  """Its reach and values, which it keeps, go along, with an equity that is computed when asked for."""
+  policy = PSCFRSolver(game).average_policy()
+  decision = policy.labels.decisions[0]
+  policy.worths.at(decision)
+  copy = pickle.loads(pickle.dumps(policy))
+  equity = policy.reach(decision).equity
+  assert equity is not None and equity.any()
+  np.testing.assert_array_equal(copy.reach(decision).equity, equity)
 
 
 def test_openspiel_reads_a_solved_policy_as_its_table():
