@@ -60,6 +60,12 @@ class Rooted(NamedTuple):
   #: of each player [m, H], the values of the last m leaves, which no reach changes; None without such leaves.
   known: tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]] | None = None
 
+  @classmethod
+  def of(cls, leaves: "LeafEvaluator") -> "Rooted":
+    """An evaluator's `rooted`, if its own class declares it (`arguments.declared`); else nothing is apart."""
+    apart = declared(leaves, "rooted")
+    return apart() if apart else cls(leaves)
+
 
 class LeafEvaluator(abc.ABC):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
@@ -149,7 +155,10 @@ class LeafEvaluator(abc.ABC):
     return None
 
   def rooted(self) -> Rooted:
-    """The same with ranges at one root, and leaves of known values, apart; by default nothing is."""
+    """The same with ranges at one root, and leaves of known values, apart; by default nothing is.
+
+    It counts for the class alone whose own body declares it; `Rooted.of` reads it.
+    """
     return Rooted(self)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:

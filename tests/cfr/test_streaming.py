@@ -311,6 +311,30 @@ def test_what_needs_all_boards_at_once_gets_them():
     assert (placed.stream is not None) == streams, gadget
 
 
+def derived(leaves):
+  return type("Derived", (type(leaves),), {})(**vars(leaves))
+
+
+def test_leaves_of_a_derived_class_are_called():
+  """At the top and within others: the class may value leaves in another way."""
+  subgame = cuts("river")[0]
+  for gadget in (unsafe, GADGETS["cfr-d"]):
+    made = gadget(subgame, 0, *given(subgame, 0)).tree
+    assert tree.streamed(made).stream is not None
+    inside = dataclasses.replace(made.leaves, inner=derived(made.leaves.inner))
+    for leaves in (derived(made.leaves), inside):
+      own = dataclasses.replace(made, leaves=leaves)
+      assert tree.streamed(own) is own
+
+
+def test_a_gadget_without_boards_of_its_own_is_walked_all_at_once():
+  """As one that replaces the players of the subgame's tree, and knows nothing of boards."""
+  subgame = cuts("flop")[0]
+  made = GADGETS["cfr-d"](subgame, 0, *given(subgame, 0)).tree
+  own = dataclasses.replace(made, boards=subgame.tree.boards)
+  assert tree.streamed(made).stream is not None and tree.streamed(own) is own
+
+
 def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
   """It begins with strategies, which it leaves as they are, and goes on in two parts."""
   subgames, settings = Subgames.of(pyspiel.load_game(FLOP), leaves="native"), SearchSettings(dtype="float64")
@@ -325,6 +349,7 @@ def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
   for _ in range(2):
     with precision("float64"):
       placed = settings.placed(made)
+      assert (placed.stream is not None) == (not results)
       state = solver.first(problem, placed)
       for _ in range(2):
         state = solver.iterate(placed, state, 1, problem.begun)

@@ -69,9 +69,9 @@ class RangedLeaves(SubgameLeaves):
     return self.inner.zero_sum
 
   def rooted(self) -> Rooted:
-    inner = self.inner.rooted()
+    inner = Rooted.of(self.inner)
     if inner.ranges[self.player] is not None or any(len(part) != 1 for part in self.ranges):
-      return super().rooted()
+      return Rooted(self)
     ranges = list(inner.ranges)
     ranges[self.player] = self.ranges[0]
     return inner._replace(ranges=(ranges[0], ranges[1]))
@@ -140,9 +140,9 @@ class GadgetLeaves(SubgameLeaves):
     return [*values, self.terminate]
 
   def rooted(self) -> Rooted:
-    inner = self.inner.rooted()
+    inner = Rooted.of(self.inner)
     if inner.known is not None or self.scale is not None:
-      return super().rooted()
+      return Rooted(self)
     promised = np.asarray(self.terminate)
     nothing = np.zeros((len(promised), self.columns[1 - self.chooser]), promised.dtype)
     return inner._replace(known=(promised, nothing) if self.chooser == 0 else (nothing, promised))
@@ -188,9 +188,6 @@ class RefinedLeaves(GadgetLeaves):
       visits = visits.reshape(-1, choices.shape[1])
       choices = choices.at[: len(visits)].add(visits)
     return [*values, choices]
-
-  def rooted(self) -> Rooted:
-    return Rooted(self)  # the worth of a choice changes with the reach
 
   def _inside(self, player: int, reach: Parts) -> Parts:
     inside = super()._inside(player, reach)

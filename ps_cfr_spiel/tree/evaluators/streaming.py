@@ -27,7 +27,7 @@ from ps_cfr_spiel.tree.evaluators.board_layout import (
 from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
 from ps_cfr_spiel.tree.evaluators.showdown_sweep import NativeLeaves
-from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Rooted
 from ps_cfr_spiel.tree.public_tree import Boards, PublicTree
 
 CARDS = 64  # more than a deck has
@@ -53,10 +53,16 @@ class BoardTraversal:
   def of(cls, tree: PublicTree, known: Known | None = None) -> "BoardTraversal | None":
     """The traversal of a tree on the host; None if its leaves are not on boards and native.
 
+    None also for players whose rows are not those of the tree's boards, as in a gadget made without
+    `Boards.with_first`.
+
     `known` are the values of leaves that come after those of the tree's evaluator.
     """
     boards, leaves = tree.boards, tree.leaves
     if boards is None or not isinstance(leaves, BoardLeaves) or max(p.roots for p in tree.players) > 1:
+      return None
+    rows = tuple(tuple(n for _, n, _ in player.block_shapes) for player in tree.players)
+    if tuple(tuple(map(len, blocks)) for blocks in boards.rows) != rows:
       return None
     inner = [*map(folds_of, leaves.streets)]
     views = [view for street in inner if isinstance(street, NativeLeaves) for view in street.views]
@@ -177,7 +183,7 @@ def streamed(tree: PublicTree) -> PublicTree:
   Its leaves are then those that the traversal reads, without the matrices of all-ins, and a range is part of
   the weights of the player's hands.
   """
-  rooted = tree.leaves.rooted()
+  rooted = Rooted.of(tree.leaves)
   made = with_boards(dataclasses.replace(tree, leaves=rooted.leaves))
   stream, leaves = BoardTraversal.of(made, rooted.known), made.leaves
   if stream is None or not isinstance(leaves, BoardLeaves):
