@@ -31,11 +31,13 @@ def init(
   sets: Abstraction = WHOLE,
   bits: int = 32,
   compensated: bool = True,
+  in_place: bool = False,
 ) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
   A `compensated` average is a pair of arrays (`averages.Sum`). If it is not, or with 16 `bits`, tables are as
-  `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
+  `sixteen_bits` keeps them, if the rule can. `in_place`: no state before is kept (`changes_on_host`).
+  ValueError if the rule's state is not of arrays [n, rows, H].
   """
   compressed = is_kept_compressed(rule, dtype, bits, compensated)
   compressed &= bits == 16 or not tree.leaves.has_payoffs  # else the library iterates on full tables
@@ -72,7 +74,7 @@ def init(
       average = filled(one.average)
     return PlayerState(filled(one.strategy), average, filled(one.rule), _empty_record(tree, i, dtype, zeros))
 
-  on_host = changes_on_host(tree, not compensated)
+  on_host = changes_on_host(tree, in_place)
   shapes, fill = table_shapes(tree, sets), filled_on_host if on_host else filled_array
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
   state = SolverState(np.zeros((), np.int32), players)
@@ -85,12 +87,12 @@ def resumed(
   dtype: str,
   strategies: Sequence[Blocks],
   iterations: int,
-  compensated: bool = True,
+  in_place: bool = False,
 ) -> SolverState:
   """The state of a run that begins with strategies, [A, rows, H] for each block, in place of uniform ones.
 
   It goes on as if they were what that many `iterations` had come to (`Rule.resume`); the average is of those
-  to come alone, `compensated` or not as in `init`. The rule's tables are not compressed.
+  to come alone, a pair. The rule's tables are not compressed. `in_place` as in `init`.
   """
 
   def begun(strategy):
@@ -98,17 +100,20 @@ def resumed(
     return _checked(rule.resume(strategy), strategy.shape, said)
 
   def zeros(shape):
-    return filled_array(np.zeros((), dtype), shape)
+    return fill(np.zeros((), dtype), shape)
 
+  on_host = changes_on_host(tree, in_place)
+  fill = filled_on_host if on_host else filled_array
   players = list[PlayerState]()
   for i, (forest, blocks) in enumerate(zip(tree.players, strategies, strict=True)):
     buckets = tuple(forest.join([np.asarray(block, dtype) for block in blocks]))
-    average = _empty_average(forest, forest.bucket_shapes, zeros, compensated)
+    average = _empty_average(forest, forest.bucket_shapes, zeros)
     rules = tuple(map(begun, buckets))
+    if on_host:  # tables that change in their places have memory of their own
+      buckets, rules = jax.tree.map(np.array, (buckets, rules))
     players.append(PlayerState(buckets, average, rules, _empty_record(tree, i, dtype, zeros)))
   state = SolverState(np.asarray(iterations, np.int32), tuple(players))
-  # In their places tables change alone, so each has memory of its own.
-  return jax.tree.map(np.array, state) if changes_on_host(tree, not compensated) else jax.device_put(state)
+  return state if on_host else jax.device_put(state)
 
 
 def changes_on_host(tree: PublicTree, in_place: bool) -> bool:

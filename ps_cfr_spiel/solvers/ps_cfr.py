@@ -156,7 +156,8 @@ class PSCFRSolver(TreeSolver):
       return cfr.choose(self._tree, self.rule, self._state.players, self._sets)
 
   def _first(self, compensated: bool) -> cfr.SolverState:
-    return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.options.bits, compensated)
+    bits, in_place = self.options.bits, not compensated  # tables in their places are large
+    return cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, compensated, in_place)
 
   @property
   def name(self):

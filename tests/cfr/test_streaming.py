@@ -335,20 +335,26 @@ def test_a_gadget_without_boards_of_its_own_is_walked_all_at_once():
   assert tree.streamed(made).stream is not None and tree.streamed(own) is own
 
 
-def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
-  """It begins with strategies, which it leaves as they are, and goes on in two parts."""
+def search_of(begun):
+  """A search that begins with strategies, if it has `begun`: its solver, problem, and tree with a gadget."""
   subgames, settings = Subgames.of(pyspiel.load_game(FLOP), leaves="native"), SearchSettings(dtype="float64")
   subgame, generator = subgames.cut([1]), np.random.default_rng(4)
   ranges, promised = given(subgame, 0)
   shapes = [p.block_shapes for p in subgames.tree.players]
   first, second = ([cfr.normalise(generator.uniform(0.1, 1, x)) for x in blocks] for blocks in shapes)
-  before = jax.tree.map(np.copy, [first, second])
-  last, solver = Search(0, np.inf, (first, second), (), {}, 0.0), SubgameSolver(subgames, settings)
-  problem = Problem(last, subgame, ranges, promised, None, np.inf, (), 5)
-  made, results = GADGETS["cfr-d"](subgame, 0, ranges, promised), []
+  last = Search(0, np.inf, (first, second), (), {}, 0.0)
+  problem = Problem(last, subgame, ranges, promised, None, np.inf, (), begun)
+  made = GADGETS["cfr-d"](subgame, 0, ranges, promised)
+  return SubgameSolver(subgames, settings), problem, made
+
+
+def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
+  """It begins with strategies, which it leaves as they are, and goes on in two parts."""
+  solver, problem, made = search_of(begun=5)
+  before, results = jax.tree.map(np.copy, problem.last.tables), []
   for _ in range(2):
     with precision("float64"):
-      placed = settings.placed(made)
+      placed = solver.settings.placed(made)
       assert (placed.stream is not None) == (not results)
       state = solver.first(problem, placed)
       for _ in range(2):
@@ -357,5 +363,23 @@ def test_a_search_in_place_is_that_of_all_boards_at_once(monkeypatch):
     monkeypatch.setattr("ps_cfr_spiel.resolving.search.subgame_run.streamed", lambda tree: tree)
   for ours, theirs in apart(*results):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
-  for now, then in apart([first, second], before):
+  for now, then in apart(problem.last.tables, before):
     np.testing.assert_array_equal(now, then)
+
+
+def test_searches_begin_and_iterate_without_programs(monkeypatch, caplog):
+  """Also on large tables: a fresh search, and one that begins with strategies; both in their first memory."""
+  monkeypatch.setattr("ps_cfr_spiel.cfr.filled.LARGE_PAGES", 0)
+  structures = []
+  for begun in (0, 5):
+    solver, problem, made = search_of(begun)
+    with precision("float64"), jax.log_compiles():
+      placed = solver.settings.placed(made)
+      first = solver.first(problem, placed)
+      later = solver.iterate(placed, first, 3, begun)
+      cfr.average_strategy(placed, later)
+    assert not [x for x in caplog.records if "XLA compilation" in x.getMessage()]
+    for before, after in apart(first.players, later.players):
+      assert np.shares_memory(before, after)
+    structures.append(jax.tree.structure(later))
+  assert structures[0] == structures[1]  # a pair of sums in both

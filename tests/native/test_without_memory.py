@@ -21,6 +21,7 @@ from ps_cfr_spiel.backend.native import library, table_calls
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.hierarchical import native_clusters
 from ps_cfr_spiel.hierarchical.card_draws import deal_hands
+from ps_cfr_spiel.resolving.search.promises import best_responses
 from ps_cfr_spiel.tree import PlayerPasses, arrays, player_passes
 from ps_cfr_spiel.tree.evaluators import showdown_sweep
 
@@ -50,9 +51,14 @@ for module in (native_clusters, arrays, player_passes, showdown_sweep):
   module.call = call
 
 PSCFRSolver(pyspiel.load_game("kuhn_poker")).run(1)
-small = PSCFRSolver(pyspiel.load_game("holdem_subgame(deck=4x3,board=2c3c4c5d,stack=300,bets=1 a)"))
+turn = pyspiel.load_game("holdem_subgame(deck=4x3,board=2c3c4c5d,stack=300,bets=1 a)")
+small = PSCFRSolver(turn)
 small.run(1)
 small.exploitability()
+small.average_policy().worths
+tree = build_tree(turn, leaves="native")
+uniform = [np.full(shape, 1 / shape[0]) for shape in tree.players[0].block_shapes]
+best_responses(tree, uniform, 1, "float64")
 
 tree = build_tree(pyspiel.load_game("river_subgame(stack=300,bets=a,ranges=AA KK;QQ JJ)"), leaves="native")
 state, rule = cfr.init(tree, cfr.RMPlus(), "float32"), cfr.RMPlus()
@@ -82,7 +88,8 @@ print(json.dumps({kernel: sorted(words) for kernel, words in said.items()}))
 """
 )
 FLOP = "holdem_subgame(deck=5x2,board=2c3d5c,pot=2,stack=3,bets=a,ranges=2d4c 6c6d 3c5d;2d5d 4c4d 6c6d)"
-TREES = {"Iterations", "BoardsLearn", "BoardsWorth", "Showdowns", "WalkDown", "WalkUp", "WalkLearn"}
+BOARDS = {"BoardsLearn", "BoardsWorth", "BoardsValues", "BoardsResponse"}
+TREES = {"Iterations", "Showdowns", "WalkDown", "WalkUp", "WalkLearn"}
 
 
 def test_calls_without_memory_are_errors_and_not_the_end_of_the_process(tmp_path):
@@ -90,5 +97,5 @@ def test_calls_without_memory_are_errors_and_not_the_end_of_the_process(tmp_path
   ended = forked.run(PROGRAM, failing.library(tmp_path), FLOP)
   assert ended.returncode == 0, ended.stderr
   said = json.loads(ended.stdout)
-  assert set(said) >= {*TREES, "Clusters"}
+  assert set(said) >= {*BOARDS, *TREES, "Clusters"}
   assert set(map(tuple, said.values())) == {("the system has too little memory left for this call",)}

@@ -316,7 +316,8 @@ template <typename T>
 class Walker {
  public:
   Walker(const Game<T>& game, const T* regrets, T* values)
-      : game_(game), gains_(game.most_noted(true)), shares_(game.most_noted(false)), dealer_(game.cards), regrets_(regrets), values_(values), step_(game.clusters * game.cells),
+      : game_(game), gains_(game.most_noted(true)), shares_(game.most_noted(false)), dealer_(game.cards),
+        regrets_(regrets), values_(values), step_(game.clusters * game.cells),
         uniforms_(nullptr, game.cards.later.size() + game.depths + 1, game.deals),
         policies_((game.depths + 1) * game.actions), moves_((game.depths + 1) * game.actions) {}
 

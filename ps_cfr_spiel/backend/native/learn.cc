@@ -396,7 +396,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
         large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
               : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum.data());
       }
-      const bool done = all + each == end && last == 1;  // nobody answers this reach
+      const bool done = all + each == end && last == 1;  // no player answers this reach
       for (int i = first; i <= last && !done; ++i) go_down(seats[i], numbers[2], all + each);
     }
   }

@@ -1,4 +1,4 @@
-// Card games board by board, a custom call of XLA; streaming.py says what goes in and out.
+// Card games board by board, custom calls of XLA; streaming.py makes them, and board_layout.py says what goes in.
 //
 // A *unit* is a board with the rows and leaves that are dealt there: the trunk, each board of the next street,
 // each board below. A walk opens a unit, where both players' reach comes down its rows, then all units below it,
@@ -32,7 +32,7 @@ struct Seat {
   int64_t width, trunk, stack, count, actions;  // of the addresses the trunk's, and all; rows; most actions
   const Bucket* buckets;
   const Row* rows;
-  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in streaming.py; no start if none folded
+  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four: board_layout.py; no start if none folded
   const T* utility;
   int64_t settled;                // leaves of the trunk whose values no reach changes
   const int32_t* settled_at;
@@ -708,8 +708,8 @@ struct Given {
   }
 };
 
-// Given: units, the rows, leaves and utilities of each player, the evaluators' tables of each street, and what `rest`
-// takes: tables.
+// Given: units; for each player the buckets, rows, leaves, utilities, members and known values (`PlayerLayout` in
+// board_layout.py), and the evaluators' tables of each street. A call reads on from there: tables, columns.
 template <typename T>
 struct Board {
   const Unit* units;

@@ -140,11 +140,10 @@ class SubgameSolver:
     """The state of a search before its first iteration."""
     rule, dtype = self.settings.rule, self.settings.dtype
     if not problem.begun:
-      return cfr.init(tree, rule, dtype)
+      return cfr.init(tree, rule, dtype, in_place=True)
     there = [problem.subgame.there(i, table) for i, table in enumerate(problem.last.tables)]
     played = [tuple(GadgetTree(tree).outside(i, blocks)) for i, blocks in enumerate(there)]
-    compensated = not cfr.changes_on_host(tree, in_place=True)  # a second array would be made by XLA
-    return cfr.resumed(tree, rule, dtype, played, problem.begun, compensated)
+    return cfr.resumed(tree, rule, dtype, played, problem.begun, in_place=True)
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int, begun: int = 0) -> SolverState:
     """Run further iterations of a search; averages leave out those that it begins with, `begun`."""

@@ -139,8 +139,6 @@ def layout_of(
   actions = np.append(np.array([a for a, _, _ in shapes], int)[of_block], np.ones(passes, int))
   at = np.append(unit[np.concatenate([np.zeros(0, int), *boards.rows[number]])], ends.passes[:, 0])
   order = np.argsort(at, kind="stable")  # a unit's rows stay in the order of levels; passes come last
-  place = np.empty(len(order), int)
-  place[order] = np.arange(len(order))
 
   # Addresses: within the unit, and behind the largest of each street above.
   ahead = np.cumsum(actions[order]) - actions[order]
@@ -187,7 +185,7 @@ def layout_of(
 def _members(
   player: PlayerTree, boards: Boards, ends: Ends, sequence: np.ndarray, order: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-  """The last four fields of `PlayerLayout`; `order` of the rows, and the sequence above each item."""
+  """start, parent, swap, columns of `PlayerLayout`; `order` of the rows, and the sequence above each item."""
   links, count = [*(level.link for level in player.levels), player.leaf], len(order)
   folded = [link.orbit for link in links if link.orbit is not None]
   if not folded:
