@@ -17,6 +17,7 @@ from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold
 from ps_cfr_spiel.policy import worth
 from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, promises
 from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames.ranged_leaves import GadgetLeaves, RangedLeaves
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 # All hands of small decks, with and without suits that are alike, and with all-ins on every street.
@@ -320,7 +321,7 @@ def test_leaves_of_a_derived_class_are_called():
   subgame = cuts("river")[0]
   for gadget in (unsafe, GADGETS["cfr-d"]):
     made = gadget(subgame, 0, *given(subgame, 0)).tree
-    assert tree.streamed(made).stream is not None
+    assert tree.streamed(made).stream is not None and isinstance(made.leaves, RangedLeaves | GadgetLeaves)
     inside = dataclasses.replace(made.leaves, inner=derived(made.leaves.inner))
     for leaves in (derived(made.leaves), inside):
       own = dataclasses.replace(made, leaves=leaves)

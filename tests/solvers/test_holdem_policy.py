@@ -282,6 +282,8 @@ def test_promises_are_kept(line):
   text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
   given = turn.game.get_parameters() | {"ranges": text}
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("holdem_subgame", given))
+  # Early regrets that are tied are told apart by rounding, which search and solver do in another
+  # order: after 200 iterations values differ by 1.8e-4.
   solver.run(400)
   own, their = solver.game.ranges
   weights = own.weights * (solver.game.disjoint @ their.weights)
