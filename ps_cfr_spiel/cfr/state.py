@@ -12,7 +12,7 @@ Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import numpy as np
@@ -146,6 +146,7 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, ...]  #: one `PlayerState` for each player
 
 
+@runtime_checkable
 class ReadState(Protocol):
   """The state of a run, to be read: a `SolverState`, or one in a block of the host (`HostState`)."""
 

@@ -18,7 +18,7 @@ COMPILED = (  # what a process compiles itself, instead of reading it
   "names = []\n"
   "monitoring.register_event_listener(lambda name, **_: names.append(name))\n"
   "print(ps_cfr_spiel.runtime.keep_compiled_code(*sys.argv[1:]))\n"
-  "ps_cfr_spiel.PSCFRSolver(pyspiel.load_game('leduc_poker')).run(5)\n"
+  "ps_cfr_spiel.PSCFRSolver(pyspiel.load_game('leduc_poker'), ps_cfr_spiel.rules.Hedge()).run(5)\n"
   "print(names.count('/jax/compilation_cache/cache_hits'))\n"
 )
 

@@ -182,11 +182,11 @@ def test_searches_of_enumerated_games_add_up_by_tables(monkeypatch):
   """With values by CFR inside: no sort and no scatter, one program for both, and the CPU's strategies."""
   texts, run = [], cfr.run
 
-  def lowered(tree, state, iterations, delay, **method):
+  def lowered(tree, state, iterations, averaging_delay, **method):
     if platform() == "gpu":
       loop = jax.jit(functools.partial(cfr.iterate, **method))
-      texts.append(loop.lower(tree, state, iterations, delay).as_text())
-    return run(tree, state, iterations, delay, **method)
+      texts.append(loop.lower(tree, state, iterations, averaging_delay).as_text())
+    return run(tree, state, iterations, averaging_delay, **method)
 
   monkeypatch.setattr(cfr, "run", lowered)
   game, answers = pyspiel.load_game("kuhn_poker"), []
