@@ -121,7 +121,7 @@ FOLDING = 90 * 2**20  # in addition with folded suits, whose old tables the C li
 CALLING = 12 * 2**20  # of the same where tables change in place, by direct calls, and nothing is compiled
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
-STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
+STATES = 2.75  # of a run with smaller tables: before and after a part, and most of the last one seen
 ROW = 150  # bytes of a row or a leaf while the pass over all boards is made
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition to compiling, as a multiple of a solver's tables
@@ -129,7 +129,7 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
-READING = 2.5  # tables of the game on the way to a policy
+READING = 1.9  # tables of the game on the way to a policy
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 
 
@@ -187,7 +187,7 @@ def policy_needs(actions: int, number: int) -> dict[str, int]:
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
-VALUING = 170 * 2**20  # of the compilation that finds the values of a policy
+VALUING = 220 * 2**20  # of finding the values of a policy; 50 of them only where all memory is in huge pages
 VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
 
 
