@@ -187,7 +187,7 @@ def policy_needs(actions: int, number: int) -> dict[str, int]:
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
-VALUING = 220 * 2**20  # of finding the values of a policy; 50 of them only where all memory is in huge pages
+VALUING = 220 * 2**20  # of finding the values of a policy; peaks of one game vary by 100 MB, why is not known
 VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
 
 

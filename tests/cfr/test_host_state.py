@@ -154,7 +154,7 @@ def test_tables_in_their_places_need_no_program(monkeypatch, caplog):
 
 @pytest.mark.parametrize("game", [RIVER.replace("stack=20", "stack=22"), "blotto(coins=5,fields=3)"])
 def test_iterations_on_small_tables_need_no_program(game, caplog):
-  """Of games with shapes of their own: programs that tests before compiled would not be logged again."""
+  """No other test has games of these shapes: a program that an earlier test compiled is not logged again."""
   solver = PSCFRSolver(pyspiel.load_game(game), leaves="native" if "river" in game else "auto")
   with jax.log_compiles():
     solver.run(3)

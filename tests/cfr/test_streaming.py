@@ -329,7 +329,7 @@ def test_leaves_of_a_derived_class_are_called():
 
 
 def test_a_gadget_without_boards_of_its_own_is_walked_all_at_once():
-  """As one that replaces the players of the subgame's tree, and knows nothing of boards."""
+  """An example is a gadget that replaces the players of the subgame's tree and keeps its boards."""
   subgame = cuts("flop")[0]
   made = GADGETS["cfr-d"](subgame, 0, *given(subgame, 0)).tree
   own = dataclasses.replace(made, boards=subgame.tree.boards)

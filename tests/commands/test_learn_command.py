@@ -98,7 +98,7 @@ def test_features_are_found_again_by_later_commands(tmp_path, capsys):
 
 
 def test_values_of_own_features_are_played_with_in_another_process(tmp_path):
-  """From the function in a file to a match; without the file the match says how to give it."""
+  """One process learns from a function in a file, another plays; without the file it asks for `--module`."""
   module, values = tmp_path / "card_and_moves.py", tmp_path / "values.safetensors"
   module.write_text(
     "def card_and_moves(state, player):\n"
