@@ -9,6 +9,7 @@ import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms.best_response import BestResponsePolicy
+from reference_subgames import Game, profile_of, resolving_programs
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
@@ -567,6 +568,52 @@ def test_a_blueprint_of_probabilities_promises_best_responses(player):
     subgame = pyspiel.load_game("holdem_subgame", parameters | {"ranges": text})
     response = BestResponsePolicy(subgame, 1 - player, AfterMoves(subgame, blueprint, moves))
     assert promised[h] == pytest.approx(response.value(subgame.new_initial_state()), abs=1e-4)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_first_search_solves_the_linear_programs(player):
+  """On the turn, in plain Python over OpenSpiel's states: best responses of all hands, before and after.
+
+  The promises can be kept, and are; the least margin is that of the program, and the blueprint's is 0.
+  """
+  game = pyspiel.load_game("holdem(deck=3x3,stack=12,blinds=2/1,bets=a;x/x/1 a;x/a;x)")
+  blueprint, opponent = Fickle(game, [0, 1]), 1 - player
+  moves = ("Call", "Check", "2d3c4c", "Check", "Check", "2h")
+  state = play(game, "4h4d", "2c3d", *moves)
+  made = {
+    gadget: ps_cfr_spiel.HoldemPolicy(game, blueprint, "1 a;x / a;x", iterations=1000, gadget=gadget)
+    for gadget in ("cfr-d", "max-margin")
+  }
+  ranges = made["cfr-d"].ranges(state)
+  ranges[opponent] = ranges[opponent] > 0  # each hand of the opponent counts alone
+  text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
+  given = {"board": "2d3c4c2h", "pot": 4, "stack": 12, "bets": "1 a;x / a;x", "deck": "3x3"}
+  subgame = pyspiel.load_game("holdem_subgame", {**given, "ranges": text})
+  plain, asked = Game(subgame), AfterMoves(subgame, blueprint, moves)
+  before = {}
+  for h, path in enumerate(plain.path):
+    if plain.acting[h] >= 0 and (plain.acting[h], plain.info[h]) not in before:
+      there = subgame.new_initial_state()
+      for action in path:
+        there.apply_action(action)
+      before[plain.acting[h], plain.info[h]] = asked.action_probabilities(there)
+  roots = [h for h in range(plain.size) if len(plain.path[h]) == 2]
+  weights = dict.fromkeys((plain.known[h][opponent] for h in roots), 0.0)
+  for h in roots:
+    weights[plain.known[h][opponent]] += plain.chance[h]
+  promises = plain.responses(before, opponent)
+  margin, kept = resolving_programs(plain, roots, player, before, promises)
+  assert margin > 0.1 and kept == pytest.approx(sum(promises[s] for s in weights))
+  least, broken = {}, {}
+  for gadget, policy in made.items():
+    search, _ = policy._on_path(PublicHand.of(state), player)
+    found = {key: row for key, row in profile_of(search.tree, search.tables).items() if key[0] == player}
+    assert found.keys() >= {key for key in before if key[0] == player}
+    won = plain.responses({**before, **found}, opponent)
+    least[gadget] = min((promises[s] - won[s]) / weights[s] for s in weights)
+    broken[gadget] = sum(max(won[s], promises[s]) for s in weights) - kept
+  assert broken["cfr-d"] < 1e-3 and least["cfr-d"] > -0.01
+  assert margin - 0.02 < least["max-margin"] < margin + 1e-3
 
 
 class CheckedDown:
