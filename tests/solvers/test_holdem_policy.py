@@ -578,8 +578,8 @@ def test_a_first_search_solves_the_linear_programs(player):
   """
   game = pyspiel.load_game("holdem(deck=3x3,stack=12,blinds=2/1,bets=a;x/x/1 a;x/a;x)")
   blueprint, opponent = Fickle(game, [0, 1]), 1 - player
-  moves = ("Call", "Check", "2d3c4c", "Check", "Check", "2h")
-  state = play(game, "4h4d", "2c3d", *moves)
+  moves = ("Call", "Check", "2d3c4c", "Check", "Check", "4h")
+  state = play(game, "2h4d", "2c3d", *moves)
   made = {
     gadget: ps_cfr_spiel.HoldemPolicy(game, blueprint, "1 a;x / a;x", iterations=1000, gadget=gadget)
     for gadget in ("cfr-d", "max-margin")
@@ -587,7 +587,7 @@ def test_a_first_search_solves_the_linear_programs(player):
   ranges = made["cfr-d"].ranges(state)
   ranges[opponent] = ranges[opponent] > 0  # each hand of the opponent counts alone
   text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
-  given = {"board": "2d3c4c2h", "pot": 4, "stack": 12, "bets": "1 a;x / a;x", "deck": "3x3"}
+  given = {"board": "2d3c4c4h", "pot": 4, "stack": 12, "bets": "1 a;x / a;x", "deck": "3x3"}
   subgame = pyspiel.load_game("holdem_subgame", {**given, "ranges": text})
   plain, asked = Game(subgame), AfterMoves(subgame, blueprint, moves)
   before = {}
