@@ -42,6 +42,7 @@ class Subgames:
     self.options = dict(options or {}) | ({} if self.tree is tree else {"leaves": "sparse"})
     self.labels = self.tree.names
     self._sequences = decision_sequences(self.tree)
+    self._last: Subgame | None = None
 
   @functools.cached_property
   def _depths(self) -> Depths:
@@ -79,6 +80,12 @@ class Subgames:
     ends = np.flatnonzero(root[n.ends] >= 0)
     first, second = (self._player_cut(i, begins[n.public], root, at_frontier, ends, actions) for i in (0, 1))
     return assemble(self.tree, n, (first, second), tuple(sorted(set(public_states))), ends, pad_to)
+
+  def below(self, public_state: int) -> Subgame:
+    """The whole subgame that begins in one public state; the last is kept."""
+    if self._last is None or self._last.public_states != (public_state,):
+      self._last = self.cut([public_state])
+    return self._last
 
   def shape(
     self,
