@@ -170,7 +170,7 @@ class BoardLeaves(LeafEvaluator):
   def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "BoardLeaves":
     pairs = zip(self.boards, self.leaves, strict=True)
     every = [np.arange(boards * n).reshape(boards, n) for boards, each in pairs for n in each]
-    if all(map(np.array_equal, leaves, every)):  # a search of the whole game takes all as they are
+    if all(map(np.array_equal, leaves, every)):  # a search of the whole game takes every leaf
       return self
     taken, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
