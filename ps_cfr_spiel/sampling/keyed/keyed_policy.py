@@ -94,7 +94,4 @@ def normalised(sums: np.ndarray) -> np.ndarray:
     raise ValueError("The strategy holds numbers that are not finite: its file is damaged.")
   sums = np.maximum(sums, 0)
   total = sums.sum(0, dtype=np.float64, keepdims=True)
-  shares, never = sums / np.where(total > 0, total, 1), total <= 0
-  if never.any():
-    np.copyto(shares, 1 / max(len(sums), 1), where=never)
-  return shares
+  return np.where(total > 0, sums / np.where(total > 0, total, 1), 1 / max(len(sums), 1))
