@@ -81,7 +81,7 @@ class Subgames:
     first, second = (self._player_cut(i, begins[n.public], root, at_frontier, ends, actions) for i in (0, 1))
     return assemble(self.tree, n, (first, second), tuple(sorted(set(public_states))), ends, pad_to)
 
-  def below(self, public_state: int) -> Subgame:
+  def subgame_at(self, public_state: int) -> Subgame:
     """The whole subgame that begins in one public state; the last is kept."""
     if self._last is None or self._last.public_states != (public_state,):
       self._last = self.cut([public_state])

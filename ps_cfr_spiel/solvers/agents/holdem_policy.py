@@ -274,7 +274,7 @@ class HoldemPolicy(SearchPolicy):
     if chips:
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     search = self._empty(hand, bets, chips)
-    subgame, opponent = search.subgames.below(search.place(search.root)), 1 - player
+    subgame, opponent = search.subgames.subgame_at(search.place(search.root)), 1 - player
     safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
     gadget = self._gadget if safe else unsafe
     promising = None

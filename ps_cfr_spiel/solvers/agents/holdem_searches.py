@@ -276,7 +276,7 @@ class HandSearch:
 
     It responds to the other player's strategy with the other's of the ranges there, float64[2, 1326].
     """
-    subgame = self.subgames.below(place)
+    subgame = self.subgames.subgame_at(place)
     first, second = (ranges[i][self.hands(i)][None] for i in (0, 1))
     values = responses(subgame, 1 - player, (first, second), (self.tables[0], self.tables[1]), DTYPE)[0]
     weight = subgame.prior.weight(player, (second, first)[player])[0]
