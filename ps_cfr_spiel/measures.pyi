@@ -7,6 +7,7 @@ from ps_cfr_spiel.evaluation import SolvedGame as SolvedGame
 from ps_cfr_spiel.evaluation import is_round as is_round
 from ps_cfr_spiel.evaluation import local_regrets as local_regrets
 from ps_cfr_spiel.evaluation import next_measurement as next_measurement
+from ps_cfr_spiel.evaluation import next_measurement_towards as next_measurement_towards
 from ps_cfr_spiel.evaluation import sampling_runs as sampling_runs
 from ps_cfr_spiel.evaluation import solved as solved
 from ps_cfr_spiel.evaluation.comparison import OURS as OURS

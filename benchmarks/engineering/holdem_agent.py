@@ -21,16 +21,17 @@ compiled in them: a second run reads most of them back. Among the bots, `bluepri
 `--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
 calls, to the blueprint, and to the agent with and without values instead. It prints their gain, a deal's
 deviation in big blinds, processor seconds, and what they gain more than from the first player of `--against`:
-all meet the same deals. The first may play more of them, `--first`: its mean there, and what others gain more
-in the deals that they share, is a narrower estimate for the others (control variates: the difference deviates
-less than the gain). A game with the `--sizes` that both players bet is quicker.
+all meet the same deals. The first may play more of them, `--first`: its mean there is a control variate for
+the others, in the deals that they share, with the coefficient of a regression. A game with the `--sizes` that
+both players bet is quicker.
 `--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
 
-`--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
-the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
-re-solving on the compiled game, from the turn's first decision on with the same blueprint and iterations. It
-prints the exploitability of the blueprint after some iterations, and the estimate for all boards: the change,
-divided by the share of boards; for each of the `--iterations` of searches.
+`--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, or of
+another `--street`, drawn by the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or
+by that of continual re-solving on the compiled game, from the street's first decision on with the same
+blueprint and iterations. The streets of `--searched` are those of the game from there on. It prints the
+exploitability of the blueprint after some iterations, and the estimate for all boards: the change, divided by
+the share of boards; for each of the `--iterations` of searches.
 """
 
 import collections
@@ -50,7 +51,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.compiler import FormOrigin
 from ps_cfr_spiel.evaluation import exploitability, hand_search
-from ps_cfr_spiel.options import MatchOptions
+from ps_cfr_spiel.options import STREET_NAMES, MatchOptions
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.runtime import keep_compiled_code
 from ps_cfr_spiel.solvers import ContinualResolving, HoldemPolicy, PSCFRSolver, load_policy
@@ -128,12 +129,13 @@ def respond(game, blueprint, options) -> None:
       before = first.setdefault(actions, wins)
       text = f"{name:12} {actions:16} {told(wins)}, {each / hands:.2f} s a hand"
       if wins is not before:
-        more, count = wins - before[:hands], len(before)
-        # The mean of the first in all deals, and by how much this one wins more in some of them.
-        shared = np.cov(before[:hands], more)[0, 1]
-        error = 1.96 * (before.var(ddof=1) / count + more.var(ddof=1) / hands + 2 * shared / count) ** 0.5
-        text += f"; {told(more)} more than the first, by whose {count} deals "
-        text += f"{1000 * (before.mean() + more.mean()):,.0f} ± {1000 * error:,.0f} mbb"
+        shared, count = before[:hands], len(before)
+        # The regression estimate: what this one wins, less its share in the luck of the shared deals.
+        slope = np.cov(shared, wins)[0, 1] / shared.var(ddof=1)
+        rest, gain = wins - slope * shared, wins.mean() - slope * (shared.mean() - before.mean())
+        error = 1.96 * (rest.var(ddof=2) / hands + slope**2 * before.var(ddof=1) / count) ** 0.5
+        text += f"; {told(wins - shared)} more than the first, by whose {count} deals "
+        text += f"{1000 * gain:,.0f} ± {1000 * error:,.0f} mbb"
       print(text, flush=True)
 
 
@@ -155,11 +157,12 @@ def values_of(options, game):
 
 
 def played(tree, policy, chosen, tables) -> None:
-  """Put a policy's answers on some boards of the turn into tables, board by board."""
+  """Put a policy's answers on some boards of a street into tables, board by board."""
   labels = tree.names
   rows = {board: [] for board in chosen}
   for decision in labels.decisions:
-    if (board := on_turn(tree, decision.public_state)) in rows:
+    board = board_at(tree, decision.public_state, chosen)
+    if board in rows and len(decision.legal_actions) > 1:
       rows[board].append(decision)
   for found in rows.values():
     policy.forget()
@@ -180,17 +183,17 @@ def resolved(tree, resolving, chosen, tables) -> None:
   for player in (0, 1):
     search = resolving.start(player)
     for places in resolving.searcher.problems.passes(player):
-      here = [place for place in places if on_turn(tree, place) in chosen]
+      here = [place for place in places if board_at(tree, place, chosen) in chosen]
       search = resolving.searcher.resolve(search, here) if here else search
     tables[player] = search.tables[player]
 
 
-def on_turn(tree, place) -> tuple[int, ...]:
-  """The public cards of a public state, up to the turn."""
+def board_at(tree, place, chosen) -> tuple[int, ...]:
+  """The public cards of a public state, as many as the `chosen` boards have."""
   assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   line, runout = lines.place(place)
-  return tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist())
+  return tuple(lines.runouts[lines.betting.street[line]][runout][: len(chosen[0])].tolist())
 
 
 def exact(options) -> None:
@@ -199,7 +202,8 @@ def exact(options) -> None:
   solver = PSCFRSolver(game)
   tree = solver.tree
   assert isinstance(tree.names.source, FormOrigin)
-  every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
+  street = STREET_NAMES.index(options.street)
+  every = [tuple(board) for board in tree.names.source.lines.runouts[street].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
   holdem_policy.KEPT = 10_000
@@ -220,7 +224,7 @@ def exact(options) -> None:
     blueprint = solver.average_policy()
     before = measured(f"blueprint, {solved} iterations")
     for gadget, iterations in itertools.product(options.gadgets, options.iterations):
-      settings = {**searching(options, iterations), "gadget": gadget}
+      settings = {**searching(options, iterations), "gadget": gadget, "street": options.street}
       agent = HoldemPolicy(game, blueprint, options.searched or None, **settings)
       measured(f"  agent, {gadget}, {iterations}", functools.partial(played, tree, agent), before)
     for gadget, iterations in itertools.product(options.gadgets, options.iterations):
@@ -248,6 +252,7 @@ def main() -> None:
     preset="quick",
     seed=0,
     boards=0,
+    street="turn",
     small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
     solved=[10, 100],
     gadgets=["unsafe", "cfr-d", "max-margin"],

@@ -38,5 +38,6 @@ from .match_results import evaluate_match as evaluate_match
 from .points import Point as Point
 from .points import is_round as is_round
 from .points import next_measurement as next_measurement
+from .points import next_measurement_towards as next_measurement_towards
 from .sampling_runs import Runs as Runs
 from .sampling_runs import sampling_runs as sampling_runs

@@ -1,5 +1,6 @@
 """Measurements of a run, and their schedule."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,25 @@ def next_measurement(iteration: int, leading: Sequence[int] = MANY) -> int:
   """The first integer beyond `iteration` that is one of `leading` times or over a power of ten."""
   candidates = (digits * 10**power for power in range(len(str(iteration)) + 1) for digits in leading)
   return min(n // 10 for n in candidates if n % 10 == 0 and n // 10 > iteration)
+
+
+def next_measurement_towards(target: float, points: Sequence[Point], iteration: int) -> int:
+  """`next_measurement`, or before it where exploitability is expected to reach a target.
+
+  It is expected to fall as a power of the iterations, the one by which it fell from half of them to the last
+  of `points`. A forecast that fails is followed by the next no sooner than a twentieth later.
+  """
+  mark = next_measurement(iteration)
+  last = points[-1] if points else None
+  half = next((point for point in reversed(points) if last and 2 * point.iteration <= last.iteration), None)
+  if last is None or half is None or not 0 < target < last.exploitability < half.exploitability:
+    return mark
+  fall = math.log(half.exploitability / last.exploitability) / math.log(last.iteration / half.iteration)
+  growth = math.log(last.exploitability / target) / fall  # that of the logarithm of iterations
+  if growth >= math.log(mark / last.iteration):
+    return mark
+  expected = max(last.iteration * math.exp(growth), 1.05 * last.iteration)
+  return min(mark, max(math.ceil(expected), iteration + 1))
 
 
 def measurements(last: int, leading: Sequence[int] = MANY) -> list[int]:

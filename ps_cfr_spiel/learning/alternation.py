@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pyspiel
 
 from ps_cfr_spiel.arguments import JSON, check_seconds
-from ps_cfr_spiel.backend.device import process_count
+from ps_cfr_spiel.backend.device import Device, device_named, on, process_count
 from ps_cfr_spiel.batches import RandomSituations, Situation, StreetValues, solve_batch
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cfr import NRMPlus, num_tables
@@ -110,7 +110,8 @@ def learn(
   place, learned = None if folder is None else make_folder(Path(folder)), None
   with tempfile.TemporaryDirectory() as temporary:  # where solved boards of a call without a folder go
     for turn in range(options.turns + 1):
-      examples = teacher.examples(turn, learned, place, Path(temporary))
+      with on(teacher.device):
+        examples = teacher.examples(turn, learned, place, Path(temporary))
       if examples is None:
         return None
       training = TrainingOptions(**options.values(TrainingOptions)).changed(seed=options.seed + turn)
@@ -139,6 +140,8 @@ class _Call(NamedTuple):
 
 class _Teacher(abc.ABC):
   """The maker of the examples of each turn."""
+
+  device: Device | None = None  # of what it computes; None: CPUs, or what else it chooses
 
   def __init__(self, call: _Call):
     self.options, self.progress = call.options, call.progress
@@ -182,6 +185,8 @@ class _OfGames(_Teacher):
     assert isinstance(call.source, pyspiel.Game)
     super().__init__(call)
     self.game, self.parts = call.source, list[Examples]()
+    if self.options.device != AUTO:  # searches of small games are faster on CPUs
+      self.device = device_named(self.options.device)
 
 
 class _States(_OfGames):
@@ -339,7 +344,8 @@ class _Boards(_Teacher):
       changes = {"distribution": "betting", "cards": cards.BOARD_SIZE - 1}
       options = self.drawn.options.changed(seed=self.drawn.options.seed + turn, **changes)
       turns = RandomSituations(self.options.chains, options)
-      drawn = rivers_met(values, turns, progress=self.progress)
+      with on(device_named(self.options.device)):
+        drawn = rivers_met(values, turns, progress=self.progress)
     folder = (place or temporary) / f"examples-{turn}"
     self.folders.append(folder)
     solve_batch(drawn, output=folder, **self.method)

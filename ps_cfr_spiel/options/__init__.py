@@ -25,6 +25,7 @@ from ps_cfr_spiel.options.names import (
   PRESETS,
   ROUND,
   RULES,
+  STREET_NAMES,
   agent_bets,
   agent_searches,
   objects,

@@ -70,6 +70,7 @@ DEEPSTACK_BETS = {
   "turn": "0.5 1 a;1 a",
   "river": "0.5 1 2 a;0.5 1 2 a;1 a",
 }
+STREET_NAMES = tuple(DEEPSTACK_BETS)
 AGENTS = ("quick", "deepstack")  # presets of the agent of hold'em
 QUICK_BETS, QUICK_ITERATIONS = ["1 a;1 a;a", "1 a;a", "1 a;a", "1 a;a"], 100
 

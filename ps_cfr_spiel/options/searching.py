@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options import playing
-from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND
+from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND, STREET_NAMES
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
@@ -238,10 +238,21 @@ class HoldemPolicyOptions(Options):
       flag=None,
     ),
   ] = None
+  street: Annotated[
+    str | None,
+    Option(
+      "Street of the first search (default: turn, or the first that `values` allow). Without values searches "
+      "go to the end of the hand; on flops and before they fit into memory in small decks alone.",
+      choices=STREET_NAMES,
+      flag=None,
+    ),
+  ] = None
   device: Device = "auto"
 
   def __post_init__(self):
     super().__post_init__()
+    if self.street is not None and self.values is not None:
+      raise ValueError(f"street={self.street!r}: with values= searches begin where these are; leave it out.")
     if self.seconds is not None and self.preset != AGENTS[0]:
       raise ValueError(
         f"seconds={self.seconds:g} might end before the iterations that preset={self.preset!r} averages; "

@@ -194,11 +194,11 @@ class Solver(Resumable, Generic[Policy]):
         if self.shared and asked_to_stop():
           raise KeyboardInterrupt
         if callback and stop:
-          next_mark = marks(done)
           bar.clear()
           if callback(self):
             break
           bar.refresh()
+          next_mark = marks(done)  # which may depend on what the callback has measured
         if due and save:
           with saving:
             save()

@@ -495,6 +495,25 @@ def test_measurements_get_rarer():
   assert shown == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 
+@pytest.mark.parametrize("power", [0.5, 1, 2])
+def test_measurements_come_where_the_target_is_expected(power):
+  """A fall by a power of the iterations is met exactly, another at most a twentieth late."""
+
+  def run(exploitability, target):
+    measured, iteration = [], 0
+    while not measured or measured[-1].exploitability > target:
+      iteration = points.next_measurement_towards(target, measured, iteration)
+      measured.append(points.Point(iteration, 0.0, exploitability(iteration), 0.0))
+    return [point.iteration for point in measured]
+
+  for end in (7, 123, 790, 4321):
+    assert run(lambda n: n**-power, (end - 1e-6) ** -power) == points.measurements(end)
+    slowing = run(lambda n, end=end: n**-power + end**-power / 2, end**-power * (1.5 + 1e-9))
+    assert end <= slowing[-1] <= min(1.05 * end + 1, points.next_measurement(end - 1))
+  assert run(lambda n: 1.0 if n < 300 else 0.0, 0.5)[-1] == 300  # nothing is expected without a fall
+  assert points.next_measurement_towards(float("-inf"), [points.Point(100, 0.0, 0.1, 0.0)], 100) == 150
+
+
 def test_the_main_job(tmp_path):
   """One command, and the paper's subgame is solved."""
   result = subprocess.run([PROGRAM, "solve"], cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -10,7 +10,9 @@ from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import platform, rehearsal
 from ps_cfr_spiel.batches import batch_run
-from ps_cfr_spiel.learning import alternation, load_boards
+from ps_cfr_spiel.learning import NetworkValues, alternation, load_boards
+from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
+from ps_cfr_spiel.resolving.search import Searcher
 
 DEVICES = ("cpu", "gpu")
 SPOT = ("--pot=20", "--stack=30", "--bets=a", "--ranges=AA:0.5, KK, 76s; QQ, A9s")
@@ -87,3 +89,36 @@ def test_targets_of_boards(street, programs, tmp_path, monkeypatch):
     np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
   assert min(np.abs(x).max() for x in taught[0].values) > 0.1
   assert len(load_boards(*(tmp_path / device / "examples-0" for device in DEVICES), progress=False)) == 4
+
+
+@pytest.mark.parametrize(
+  ("words", "automatic"),
+  [
+    (["kuhn_poker", "--teacher=search", "--draws=3", "--iterations=10"], "cpu"),
+    (["kuhn_poker", "--teacher=self-play", "--draws=4", "--iterations=10"], "cpu"),
+    (["--street=river", "--draws=2", "--ratios=1", "--bets=a", "--iterations=2"], "gpu"),
+  ],
+)
+def test_searches_that_teach(words, automatic, monkeypatch, tmp_path):
+  """Their first search is on the device given; by itself, that of a small game is on the CPU."""
+  pytest.importorskip("equinox")
+  places = set()
+
+  def noted(*_):
+    places.add(platform())
+    raise KeyboardInterrupt
+
+  def untrained(_file, examples, *others):
+    values = NetworkValues.untrained(examples, 0, 4, 1)
+    values.card["finished"] = True
+    return values
+
+  monkeypatch.setattr(Searcher, "solve", noted)
+  monkeypatch.setattr(SelfPlay, "_search", noted)
+  monkeypatch.setattr(alternation, "train_in", untrained)
+  words = ["learn", *words, "--turns=1", "--chains=2", "--quiet"]
+  for device in (*DEVICES, "auto"):
+    places.clear()
+    with rehearsal("gpu"):
+      run_program([*words, f"--device={device}", f"--output={tmp_path / device}"])
+    assert places == {automatic if device == "auto" else device}

@@ -470,6 +470,41 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
   assert solved == 3 or found["unsafe"] > max(found["cfr-d"], 0)
 
 
+@pytest.mark.parametrize(
+  ("street", "bets", "searched"),
+  [
+    ("preflop", "1;x/x/x/x", "1;x / x"),
+    ("flop", "x/1;x/x/x", "1;x / x"),
+    ("river", "x/x/x/1;x", "1;x"),
+  ],
+)
+def test_the_first_search_may_begin_on_any_street(street, bets, searched):
+  """In a whole small game, exactly, on one board: no worse than a good or a poor blueprint.
+
+  Two iterations keep a good one, since searches begin with it; a hundred from the first move on need none.
+  """
+  game = pyspiel.load_game(f"holdem(deck=3x3,stack=12,blinds=2/1,bets={bets})")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  lines, decisions = solver.tree.names.source.lines, solver.tree.names.decisions
+  board = lines.runouts[ps_cfr_spiel.options.STREET_NAMES.index(street)][-1].tolist()
+  chosen = []
+  for decision in decisions:
+    line, runout = lines.place(decision.public_state)
+    on_board = lines.runouts[lines.betting.street[line]][runout][: len(board)].tolist() == board
+    if on_board and len(decision.legal_actions) > 1:
+      chosen.append(decision)
+  before, after = {}, {}
+  for solved, iterations in ((2, 100), (200, 2)):
+    solver.run(solved - solver.iteration)
+    blueprint, before[solved] = solver.average_policy(), solver.exploitability()
+    options = {"street": street, "iterations": iterations}
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, searched, **options)
+    after[solved, iterations] = exploited(solver, blueprint, policy, chosen)
+  assert before[200] < 1e-6 and before[2] > 0.5
+  assert all(after[solved, iterations] < before[solved] + 1e-6 for solved, iterations in after)
+  assert street != "preflop" or after[2, 100] < 0.01
+
+
 def test_a_blueprint_of_dealt_cards(tmp_path):
   """A saved strategy over buckets answers for all hands as for each, and the agent plays it."""
   game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")

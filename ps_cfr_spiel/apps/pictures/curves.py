@@ -1,8 +1,10 @@
 """Pictures of convergence: exploitability over iterations and seconds, and bands over many runs."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyspiel
@@ -12,7 +14,9 @@ from matplotlib.figure import Figure
 from ps_cfr_spiel.apps.pictures.style import DPI, INK, LINES, draw_minor_grid, set_ticks
 from ps_cfr_spiel.apps.views import pot_of, title_of, unit_of
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.measures import Point, Run, Runs
+
+if TYPE_CHECKING:  # solvers of all kinds, which pictures of one do not need
+  from ps_cfr_spiel.measures import Point, Run, Runs
 
 
 def exploitability_curve(

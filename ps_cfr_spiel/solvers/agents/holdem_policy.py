@@ -17,10 +17,11 @@ lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solvi
 played the street before, a best response to the blueprint is promised, in the tree that is searched: the
 blueprint, with bets translated, is a strategy there like that of a search, for all hands and boards. On a
 flop that tree ends with values of turns, at the ranges of both strategies; after a flop's search they are
-the promises on the turn, and values of flops those on the flop. A search from the hand's first move on has
-nothing before it and promises nothing.
+the promises on the turn, and values of flops those on the flop. A search from the hand's first move on needs
+no promises.
 
-A search begins with the strategies whose best responses it promises, as if it had come to them in `BEGUN`
+A search begins with the strategies whose best responses it promises, from the first move on with those of
+the blueprint, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
 break promises less: ten from uniform play lose more than a blueprint does. The strategies before are kept if
 best responses may win more from those of the search.
@@ -49,7 +50,7 @@ from ps_cfr_spiel.cards.poker import (
   set_numbers,
 )
 from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
-from ps_cfr_spiel.options import HoldemPolicyOptions, agent_bets, agent_searches
+from ps_cfr_spiel.options import STREET_NAMES, HoldemPolicyOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
@@ -108,6 +109,8 @@ class HoldemPolicy(SearchPolicy):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
     self._values = self._by_street(game, options.values)
     self._first = min(self._values, default=TURN)
+    if options.street is not None:
+      self._first = STREET_NAMES.index(options.street)
     streets = len(cards.BOARD_SIZES) - self._first
     bets = options.bets or agent_bets(options.preset, streets)
     self._bets = parse_sizes(bets)
@@ -278,10 +281,10 @@ class HoldemPolicy(SearchPolicy):
     safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
     gadget = self._gadget if safe else unsafe
     promising = None
-    if safe:
+    if self._safe:
       # The blueprint promises before the first search, to both players.
       promising = last or (self._known.once(("planned", hand), lambda: self._planned(hand)), 0)
-    known = False  # whether there is a strategy whose best responses are promised
+    known = False  # whether there is a strategy to begin with, whose best responses are promised
     if promising is not None and (known := promising[0].goes_to(hand.board)):
       came = hand.board[len(promising[0].game.board) :]
       search.continuing(promising[0], promising[1] if came else 0, came)  # on a street both begin there
@@ -293,7 +296,7 @@ class HoldemPolicy(SearchPolicy):
       search.ranges[i] = self._range(hand, i, before)
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(search.ranges))
     promises = None
-    if promising is not None:
+    if safe and promising is not None:
       worths = promising[0].promised(promising[1], hand.board, opponent, search.ranges)
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)

@@ -7,7 +7,7 @@ that a tree lacks are written into the text of its sizes.
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
@@ -25,6 +25,7 @@ from ps_cfr_spiel.compilation.compiler import (
   street_ends,
 )
 from ps_cfr_spiel.policy import WrappedPolicy
+from ps_cfr_spiel.policy.hand_states import dealt_again, public_cards
 from ps_cfr_spiel.resolving.search import responses
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import PublicTree
@@ -99,7 +100,9 @@ class HandSearch:
     shapes = [player.block_shapes for player in self.tree.players]
     #: for each player [A, rows, H] for each block
     self.tables = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
-    self.betting = self.lines.betting
+    self.betting, self._paid = self.lines.betting, self.lines.betting.paid
+    if self._paid is None:  # a search from the first move on, of `holdem`
+      self._paid = np.array([state.spent for state in game.rules.states(len(self.betting))])
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
@@ -108,8 +111,7 @@ class HandSearch:
 
   def spent(self, line: int, player: int) -> int:
     """The chips that a player has in the pot at a line."""
-    assert self.betting.paid is not None
-    return int(self.betting.paid[line, player])
+    return int(self._paid[line, player])
 
   def after(self, line: int, chips: int) -> int | None:
     """The line after a move that leaves its player with these chips in the pot; None without such a move."""
@@ -135,18 +137,16 @@ class HandSearch:
       children, state = lines.children(line), states.pop(line, None)
       if state is None or not children:
         continue
-      came = self.lines.runouts[lines.street[line]]
       if lines.player[line] == betting.CHANCE:
-        place = self.lines.runouts[lines.street[children[0]]][0, -1]
-        free = place if place in state.legal_actions() else state.legal_actions()[0]
-        states[children[0]] = state.child(free)
+        while state.is_chance_node():  # any cards: answers are for all of them
+          state = state.child(state.legal_actions()[0])
+        states[children[0]] = state
         continue
       if (player := int(lines.player[line])) in players:
-        places = came[:, -1].tolist() if came.size else []
-        answer = policy.for_boards_at(state, places) if places else policy.for_hands_at(state)
+        came = self.lines.runouts[lines.street[line]]
         rows = np.zeros((len(children), len(came), NUM_HANDS))
-        for action, chances in answer.items():
-          rows[self._nearest(line, action, state)] += chances
+        for at, action, chances in _answers(policy, state, came):
+          rows[self._nearest(line, action, state), at] += chances
         total = rows.sum(0)
         rows = np.where(total > 0, rows / np.where(total > 0, total, 1), 1 / len(children))
         block, at = self._rows(line)
@@ -312,6 +312,30 @@ def reweighted(weights: np.ndarray, played: np.ndarray, actions: int = 0) -> np.
   odds = (1 - TREMBLE) * played + TREMBLE / actions if actions else played
   after = weights * odds
   return after if after.max() > NEVER else weights
+
+
+def _answers(
+  policy: WrappedPolicy, state: State, came: np.ndarray
+) -> Iterator[tuple[Sequence[int], int, np.ndarray]]:
+  """A policy at a state, after each of the runouts, int[n, k]: its last k public cards are in their place.
+
+  Yields the numbers of some runouts, an action, and its probability for all hands, float64[m, 1326].
+  """
+  count, cards_came = came.shape
+  if not cards_came:
+    for action, chances in policy.for_hands_at(state).items():
+      yield range(count), action, chances[None]
+    return
+  board = public_cards(state)[:-cards_came]
+  together = dict[tuple[int, ...], list[int]]()  # runouts that differ in the last card
+  for k, runout in enumerate(came.tolist()):
+    together.setdefault(tuple(runout[:-1]), []).append(k)
+  for first, numbers in together.items():
+    places = came[numbers, -1].tolist()
+    for action, chances in policy.for_boards_at(
+      dealt_again(state, [*board, *first, places[0]]), places
+    ).items():
+      yield numbers, action, chances
 
 
 def _nearest_line(search: HandSearch, line: int, other: HandSearch, lines: Sequence[int]) -> int:

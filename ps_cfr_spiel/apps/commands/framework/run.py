@@ -95,7 +95,7 @@ class Run:
     self.solver.run(
       0 if self.reached else iterations,
       progress=False if self.quiet else None,
-      every=ps.measures.next_measurement,
+      every=self._next_look,
       callback=lambda _: self._look(self.start + iterations),
       checkpoint=self.checkpoint,
       checkpoint_seconds=self.checkpoint_seconds,
@@ -106,7 +106,7 @@ class Run:
 
   def iterate_until(self, iterations: int, stopped: Callable[[], bool]) -> None:
     """The same without saving; ends too, and measures once more, soon after `stopped` is true."""
-    marks, end = ps.measures.next_measurement, self.start + iterations
+    marks, end = self._next_look, self.start + iterations
 
     def look(solver: ps.Solver) -> bool:
       self.done = done = solver.iteration
@@ -119,6 +119,10 @@ class Run:
       callback=look,
     )
     self.measure()
+
+  def _next_look(self, done: int) -> int:
+    """The iteration after `done` of the next look: ever more rarely, and where the target is expected."""
+    return ps.measures.next_measurement_towards(self.target, self.points, done)
 
   def _look(self, end: int) -> bool:
     """Measure, and print a row of the table; whether the target is reached."""
@@ -262,5 +266,5 @@ class Run:
     if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)
     for name, figure in figures.items():
-      figure.savefig(self.folder / name)
+      figure.savefig(self.folder / name, pil_kwargs={"compress_level": 1})
     return files + list(figures)
