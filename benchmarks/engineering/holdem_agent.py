@@ -9,6 +9,12 @@
   python -m benchmarks.engineering.holdem_agent --stacks 20000 --against blueprint agent --first 800 \
     --hands 60 --iterations 10 --lbr fc --sizes fcpa --blueprint FILE
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
+  python -m benchmarks.engineering.holdem_agent --boards 12 --street river --searched '1;x' \
+    --small 'holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)'
+  python -m benchmarks.engineering.holdem_agent --boards 1 --street flop --searched '1;x / 1;x / x' \
+    --small 'holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/x)'
+  python -m benchmarks.engineering.holdem_agent --boards 1 --street preflop --searched '1;x / x' \
+    --small 'holdem(deck=3x3,stack=20,blinds=2/1,bets=1;x/x/x/x)'
   python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
   python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
 

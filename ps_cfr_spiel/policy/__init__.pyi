@@ -8,6 +8,8 @@ from .convert import check_policy_of as check_policy_of
 from .convert import strategies_of as strategies_of
 from .convert import tree_for as tree_for
 from .hand_states import HandStates as HandStates
+from .hand_states import dealt_again as dealt_again
+from .hand_states import public_cards as public_cards
 from .partial_strategy import PartialStrategy as PartialStrategy
 from .partial_strategy import locks_text as locks_text
 from .partial_strategy import types_header as types_header

@@ -24,8 +24,7 @@ from ps_cfr_spiel.compilation.compiler import (
   make_decisions,
   street_ends,
 )
-from ps_cfr_spiel.policy import WrappedPolicy
-from ps_cfr_spiel.policy.hand_states import dealt_again, public_cards
+from ps_cfr_spiel.policy import WrappedPolicy, dealt_again, public_cards
 from ps_cfr_spiel.resolving.search import responses
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import PublicTree
