@@ -331,9 +331,8 @@ def _answers(
     together.setdefault(tuple(runout[:-1]), []).append(k)
   for first, numbers in together.items():
     places = came[numbers, -1].tolist()
-    for action, chances in policy.for_boards_at(
-      dealt_again(state, [*board, *first, places[0]]), places
-    ).items():
+    answer = policy.for_boards_at(dealt_again(state, [*board, *first, places[0]]), places)
+    for action, chances in answer.items():
       yield numbers, action, chances
 
 
