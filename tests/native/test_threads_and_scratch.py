@@ -30,7 +30,10 @@ void in_order_of_jobs(int64_t failing) {
     if (job == failing) fail();
     left[place] = job;
   };
-  in_order(4, 50, 4, work, [&](int64_t place) { sums.push_back(left[place]); });
+  in_order(4, 50, 4, work, [&](int64_t job, int64_t place) {
+    if (left[place] != job) std::puts("another's place");
+    sums.push_back(left[place]);
+  });
   for (int64_t k = 0; k < 50; ++k) if (sums.at(k) != k) std::puts("in another order");
   std::printf("%zu summed", sums.size());
 }

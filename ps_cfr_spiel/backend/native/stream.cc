@@ -1,12 +1,13 @@
 // Card games board by board, custom calls of XLA; streaming.py makes them, and board_layout.py says what goes in.
 //
 // A *unit* is a board with the rows and leaves that are dealt there: the trunk, each board of the next street,
-// each board below. A walk opens a unit, where both players' reach comes down its rows, then all units below it,
-// and closes it: its leaves pay, and values go up through its rows and into those of the units above. So
-// reach and values exist for one board of each street at a time, in a stack, and stay in the cache; tables are
-// read and written once. Boards of the street after the trunk are shared out over threads. Each adds to a trunk of
-// its own; these are summed in the order of boards, so that numbers do not depend on the number of threads. A trunk
-// is used again once it is summed (`in_order`): one for each board would be a tenth of the memory of a flop.
+// each board below. Of a river too large for the cache, units are parts of its betting, of which the first is the trunk.
+// A walk opens a unit, where both players' reach comes down its rows, then all units below it, and closes it: its leaves
+// pay, and values go up through its rows and into those of the units above. So reach and values exist for one unit of
+// each depth at a time, in a stack, and stay in the cache; tables are read and written once. Units just below the trunk
+// are shared out over threads, with all below them. Each adds to a trunk of its own; these are summed in the order of
+// units, so that numbers do not depend on the number of threads. A trunk is used again once it is summed (`in_order`):
+// one for each board would be a tenth of the memory of a flop.
 //
 // An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
 
@@ -16,7 +17,8 @@
 namespace {
 
 struct Unit {
-  int32_t street, board, rows[2], showdowns, folds;  // the first of each; the next unit's are the ends
+  int32_t depth, street, board;
+  int32_t rows[2], showdowns, folds;  // the first of each; the next unit's are the ends
 };
 struct Row {
   int32_t table, row, above, first;  // addresses in the stack, of the sequence above and of the first action
@@ -24,7 +26,7 @@ struct Row {
 struct Bucket {
   int32_t actions, height, column;  // its first sequence in the average's column
 };
-static_assert(sizeof(Unit) == 24 && sizeof(Row) == 16 && sizeof(Bucket) == 12, "lines of int32 arrays");
+static_assert(sizeof(Unit) == 28 && sizeof(Row) == 16 && sizeof(Bucket) == 12, "lines of int32 arrays");
 
 // A player's rows, leaves and tables. Items are all rows, then all leaves.
 template <typename T>
@@ -63,12 +65,6 @@ struct Chance {
   const T* total;
 };
 
-// Asks for the beginning of an array before it is read: rows lie apart, and a processor foresees only what follows.
-template <typename U>
-INLINE void fetch(const U* from) {
-  for (int line = 0; line < 6; ++line) __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line);
-}
-
 // Tables as they are computed with.
 template <typename T>
 struct Whole {
@@ -77,7 +73,7 @@ struct Whole {
 
   INLINE T* array(const Place& at, int k) const { return static_cast<T*>(seat.tables[at.table * seat.each + k]) + at.at; }
   INLINE void expect(const Place& at) const {
-    for (int64_t a = 0; a < at.actions; ++a) fetch(array(at, 0) + a * at.next);
+    for (int64_t a = 0; a < at.actions; ++a) fetch(array(at, 0) + a * at.next, at.count);
   }
   INLINE Chance<T> chance(const Place& at, T*) const { return {array(at, 0), at.next, nullptr}; }
   INLINE void open(Cells<T>& c, const Place& at, T*, T* sum) const {
@@ -144,8 +140,8 @@ struct Narrow {
 
   INLINE void expect(const Place& at) const {
     for (int64_t a = 0; a < at.actions; ++a) {
-      fetch(array<int8_t>(at, 0) + a * at.next);
-      fetch(array<Regret>(at, 1) + a * at.next);
+      fetch(array<int8_t>(at, 0) + a * at.next, at.count);
+      fetch(array<Regret>(at, 1) + a * at.next, at.count);
     }
   }
   // Adds `share` of the reach of actions, which are `apart`, to `scale` times the average; `sums` has room for it.
@@ -269,7 +265,12 @@ struct Averages {
   static constexpr T tremble = 0;  // averages are of what was played
   const Seat<T>& seat;
 
-  INLINE void expect(const Place&) const {}
+  INLINE void expect(const Place& at) const {
+    for (int64_t a = 0; a < at.actions; ++a) {
+      fetch(seat.compensation + at.column + a * at.next, at.count);
+      if (seat.average) fetch(seat.average + at.column + a * at.next, at.count);
+    }
+  }
 
   INLINE Chance<T> chance(const Place& at, T* to) const {
     T total[STRIP];
@@ -399,13 +400,14 @@ struct Values {
   }
 };
 
-// Reach and values of one board of each street: the trunk's, which boards share, and those below it.
+// Reach and values of one unit of each depth: the trunk's, which the others share, and those below it.
 template <typename T>
 struct Stack {
   T *reach_in[2][2], *values_in[2][2];  // [player][trunk, below], so that addresses count from both
   int64_t trunk[2], width[2];
   T *cells, *rows;  // room for a strip of a row's tables; for the values of some leaves
   Lanes<T>* lanes;  // room for `evaluate`
+  const Unit** path;  // room for the units that are open
 
   INLINE T* reach(int i, int64_t at) const { return reach_in[i][at >= trunk[i]] + at * width[i]; }
   INLINE T* values(int i, int64_t at) const { return values_in[i][at >= trunk[i]] + at * width[i]; }
@@ -434,6 +436,26 @@ FOR_EACH_PROCESSOR void pay(const View<double>& view, bool showdown, int64_t cou
   evaluate(view, showdown, count, utility, reach, lanes, values);
 }
 
+// Calls `expect` with the cells that come after those of a row from `cell` on: more of the row, or the first of the next
+// row, null for none. Rows and actions lie apart, and a processor foresees too few of the arrays.
+template <typename T, typename Expect>
+INLINE void look_ahead(const Seat<T>& own, const Row* row, int64_t cell, const Row* next, const Expect& expect) {
+  if (cell + STRIP < own.width) expect(place(*row, own.buckets[row->table], own.width, cell + STRIP));
+  else if (next && next->table >= 0) expect(place(*next, own.buckets[next->table], own.width, 0));
+}
+
+// Asks for cells of the average, to which closing rows add.
+template <typename T, typename Kept>
+INLINE void expect_average(const Seat<T>& own, const Place& at) {
+  for (int64_t a = 0; a < at.actions; ++a) {
+    if (own.compensation) {
+      fetch(own.compensation + at.column + a * at.next, at.count);
+    } else if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
+      fetch(static_cast<uint16_t*>(own.tables[at.table * own.each + 3]) + at.at + a * at.next, at.count);
+    }
+  }
+}
+
 // Some of the players.
 struct Who {
   int first, last;
@@ -447,7 +469,8 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
   for (int i : {0, 1}) {
     const Seat<T>& own = game.seats[i];
     const int64_t width = own.width;
-    for (const Row* r = own.rows + unit->rows[i]; r < own.rows + unit[1].rows[i]; ++r) {
+    const Row* const end = own.rows + unit[1].rows[i];
+    for (const Row* r = own.rows + unit->rows[i]; r < end; ++r) {
       const int64_t actions = r->table < 0 ? 1 : own.buckets[r->table].actions;
       if (valued.has(i)) std::fill_n(stack.values(i, r->first), actions * width, T(0));
       if (!reaching.has(i)) continue;
@@ -457,13 +480,13 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
         std::copy_n(from, width, to);
         continue;
       }
-      if (const Row* next = r + 1; next < own.rows + unit[1].rows[i] && next->table >= 0) {
-        game.kept[i].expect(place(*next, own.buckets[next->table], width, 0));
-      }
       const Bucket& b = own.buckets[r->table];
       const Floor<T> floor(game.kept[i].tremble, b.actions);
       for (int64_t cell = 0; cell < width; cell += STRIP) {
         const Place at = place(*r, b, width, cell);
+        look_ahead(own, r, cell, r + 1 < end ? r + 1 : nullptr, [&](const Place& next) INLINE_LAMBDA {
+          game.kept[i].expect(next);
+        });
         const Chance<T> chance = game.kept[i].chance(at, stack.cells);
         T scaled[STRIP];
         const T* above = chance.total ? scaled : from + cell;
@@ -523,39 +546,31 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
       push(own, stack, i, k, r.above, values);
       continue;
     }
-    if (const Row* next = own.rows + k - 1; own.compensation && k > unit->rows[i] && next->table >= 0) {
-      const Place at = place(*next, own.buckets[next->table], width, 0);
-      for (int64_t a = 0; a < at.actions; ++a) fetch(own.compensation + at.column + a * at.next);
-    } else if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
-      if (const Row* next = own.rows + k - 1; k > unit->rows[i] && next->table >= 0) {
-        const Place at = place(*next, own.buckets[next->table], width, 0);
-        for (int64_t a = 0; a < at.actions; ++a) {
-          fetch(static_cast<uint16_t*>(own.tables[at.table * own.each + 3]) + at.at + a * at.next);
-        }
-      }
-    }
     for (int64_t cell = 0; cell < width; cell += STRIP) {
       const Place at = place(r, own.buckets[r.table], width, cell);
+      look_ahead(own, &r, cell, k > unit->rows[i] ? &r - 1 : nullptr, [&](const Place& next) INLINE_LAMBDA {
+        expect_average<T, Kept>(own, next);
+      });
       job(own, game.kept[i], at, values + cell, reach + cell, sum + cell, stack.cells);
     }
     push(own, stack, i, k, r.above, sum);
   }
 }
 
-// Opens and closes units of one board after the trunk; or of the trunk, in two steps.
+// Opens and closes a unit of depth 1 and those below it; or the trunk, in two steps.
 enum class Step { open, close, both };
 
 template <typename T, typename Kept, typename Job>
 INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack, const Job& job,
                  Who who, Who reaching, Step step) {
-  const Unit* path[8];
+  const Unit** path = stack.path;
   int depth = 0;
   if (step == Step::close) {
     path[depth++] = unit;
     unit = end;
   }
   for (;; path[depth++] = unit++) {
-    while (depth && (unit < end ? path[depth - 1]->street >= unit->street : step != Step::open)) {
+    while (depth && (unit < end ? path[depth - 1]->depth >= unit->depth : step != Step::open)) {
       const Unit* closing = path[--depth];
       for (int i = who.first; i <= who.last; ++i) close(game, closing, stack, job, i);
     }
@@ -603,27 +618,32 @@ WALK(double, Strategies<double>, Values, walk)
 WALK(double, Strategies<float>, Worth<double>, walk)
 WALK(double, Strategies<double>, Worth<double>, walk)
 
-// Walks over all boards, by as many threads as there are cores.
+// Walks over all units, by as many threads as there are cores.
 template <typename T>
 struct Streaming {
   static constexpr int64_t ahead = 2;  // trunks of each thread, which so seldom waits for another
   const Unit *units, *end;
   const Seat<T>* seats;
-  std::vector<const Unit*> boards;  // after the trunk
+  std::vector<const Unit*> parts;               // the units of depth 1, each with those below
+  std::vector<std::vector<int32_t>> shared[2];  // of each part the addresses in the trunk that it adds to
   std::vector<std::vector<T>> memory;
   std::vector<std::vector<Lanes<T>>> lanes;  // of each thread
+  std::vector<std::vector<const Unit*>> paths;  // of each thread
   std::vector<Stack<T>> stacks;  // of each thread
-  std::vector<T> trunks[2];      // values: the sum, and those of some boards
-  int64_t places = 0;            // of boards' trunks
+  std::vector<T> trunks[2];      // values: the sum, and those of some parts
+  int64_t places = 0;            // of parts' trunks
   Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
   Who met{0, 1};                 // whose reach is read
 
   Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
     for (const Unit* u = units; u < end; ++u) {
-      if (u->street == 1) boards.push_back(u);
+      if (u->depth == 1) parts.push_back(u);
     }
-    const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(cores(), boards.size()));
-    places = std::min<int64_t>(ahead * threads, boards.size());
+    for (size_t k = 0; k < parts.size(); ++k) {
+      for (int i : {0, 1}) shared[i].push_back(in_trunk(i, parts[k], after(k)));
+    }
+    const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(cores(), parts.size()));
+    places = std::min<int64_t>(ahead * threads, parts.size());
     Stack<T> stack{};
     for (int i : {0, 1}) {
       stack.trunk[i] = seats[i].trunk;
@@ -632,7 +652,8 @@ struct Streaming {
       stack.reach_in[i][0] = take(size(i));
     }
     const int64_t widest = std::max(seats[0].width, seats[1].width), actions = std::max(seats[0].actions, seats[1].actions);
-    size_t most_lanes = 0;
+    size_t most_lanes = 0, deepest = 0;
+    for (const Unit* u = units; u < end; ++u) deepest = std::max<size_t>(deepest, u->depth);
     for (int i : {0, 1}) {
       for (const View<T>& view : seats[i].streets) most_lanes = std::max(most_lanes, view.lanes());
     }
@@ -645,6 +666,7 @@ struct Streaming {
       stack.cells = take((2 * actions + 3) * STRIP);
       stack.rows = take(Lanes<T>::count * widest);
       stack.lanes = lanes.emplace_back(most_lanes).data();
+      stack.path = paths.emplace_back(deepest + 1).data();
       stacks.push_back(stack);
     }
   }
@@ -660,26 +682,49 @@ struct Streaming {
     for (int i : {0, 1}) std::fill_n(stacks[0].reach(i, 0), seats[i].width, T(1));  // the root
     for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
     go(game, units, units + 1, stacks[0], job, who, changed, Step::open);
-    const int64_t count = boards.size();
-    const auto board = [&](int64_t thread, int64_t k, int64_t place) {
+    const int64_t count = parts.size();
+    const auto part = [&](int64_t thread, int64_t k, int64_t place) {
       Stack<T>& stack = stacks[thread];
       on_trunk(stack, 1 + place);
-      for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
-      go(game, boards[k], k + 1 < count ? boards[k + 1] : end, stack, job, who, met, Step::both);
+      for (int i = who.first; i <= who.last; ++i) {
+        for (int32_t at : shared[i][k]) std::fill_n(stack.values(i, at), seats[i].width, T(0));
+      }
+      go(game, parts[k], after(k), stack, job, who, met, Step::both);
     };
-    in_order(stacks.size(), count, places, board, [&](int64_t place) { add(who, 1 + place); });
+    in_order(stacks.size(), count, places, part, [&](int64_t k, int64_t place) { add(who, k, 1 + place); });
     on_trunk(stacks[0], 0);
     for (int i = who.first; i <= who.last; ++i) settle(i);
     go(game, units, units + 1, stacks[0], job, who, changed, Step::close);
     changed = who;
   }
-  // Adds a board's trunk to the sum.
-  void add(Who who, int64_t number) {
+  // Adds what a part's trunk has to the sum.
+  void add(Who who, int64_t part, int64_t number) {
     for (int i = who.first; i <= who.last; ++i) {
-      T* __restrict sum = trunks[i].data();
-      const T* board = trunks[i].data() + number * size(i);
-      for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
+      const int64_t width = seats[i].width;
+      for (int32_t at : shared[i][part]) {
+        T* __restrict sum = trunks[i].data() + at * width;
+        const T* from = sum + number * size(i);
+        for (int64_t h = 0; h < width; ++h) sum[h] += from[h];
+      }
     }
+  }
+  // The unit after a part.
+  const Unit* after(size_t part) const { return part + 1 < parts.size() ? parts[part + 1] : end; }
+  // The addresses in the trunk to which rows and leaves of some units add their values.
+  std::vector<int32_t> in_trunk(int i, const Unit* first, const Unit* last) const {
+    const Seat<T>& own = seats[i];
+    std::vector<bool> has(own.stack);
+    const auto push = [&](int64_t item, int32_t above) {
+      if (!own.start || own.start[item] == own.start[item + 1]) has[above] = true;
+      else for (int32_t m = own.start[item]; m < own.start[item + 1]; ++m) has[own.parent[m]] = true;
+    };
+    for (int64_t r = first->rows[i]; r < last->rows[i]; ++r) push(r, own.rows[r].above);
+    for (int64_t leaf = first->showdowns; leaf < last->showdowns; ++leaf) push(own.count + leaf, own.leaves[leaf]);
+    std::vector<int32_t> addresses;
+    for (int64_t at = 0; at < own.trunk; ++at) {
+      if (has[at]) addresses.push_back(at);
+    }
+    return addresses;
   }
   // Adds the values that are known to those of the trunk.
   void settle(int i) {

@@ -89,13 +89,13 @@ class InOrder {
     if (next == jobs) changed.notify_all();
     return true;
   }
-  // Calls `sum` with the places of this job and of those after it, in order, as far as all before them are done.
+  // Calls `sum` with this job and those after it and their places, in order, as far as all before them are done.
   template <typename Sum>
   void end(int64_t job, int64_t place, const Sum& sum) {
     const std::lock_guard<std::mutex> held(lock);
     waiting[job] = place;
     for (const int64_t jobs = waiting.size(); summed < jobs && waiting[summed] >= 0; ++summed) {
-      sum(waiting[summed]);
+      sum(summed, waiting[summed]);
       free.push_back(waiting[summed]);
     }
     changed.notify_all();
@@ -108,8 +108,8 @@ class InOrder {
   }
 };
 
-// Calls `work` with a thread, a job below `jobs` and a place below `places`, and then `sum` with that place: in the order
-// of jobs, one after the other.
+// Calls `work` with a thread, a job below `jobs` and a place below `places`, and then `sum` with the job and that place:
+// in the order of jobs, one after the other.
 template <typename Work, typename Sum>
 void in_order(int64_t threads, int64_t jobs, int64_t places, const Work& work, const Sum& sum) {
   InOrder order(jobs, places);

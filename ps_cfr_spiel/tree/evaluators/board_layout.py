@@ -1,8 +1,9 @@
 """A tree's rows and leaves in the order of its boards, as the native library reads them (`stream.cc`).
 
 `Boards` has the board of each row, and how boards follow each other. A *unit* is a board with the rows and
-leaves that are dealt there. A player's sequences have addresses in a stack, which begins with the root's;
-then come those of the rows before the first card, the *trunk*, of one board of the next street, and so on.
+leaves that are dealt there, or a part of a river's betting (`betting_parts`). A player's sequences have
+addresses in a stack, which begins with the root's; then come those of the first unit, the *trunk*, of a unit
+below it, and so on.
 
 An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
 a *pass*, leads there on each street between, so that renamed suits are added up street by street.
@@ -52,10 +53,29 @@ def native_folds(street: LeafEvaluator) -> NativeLeaves:
   return folds
 
 
-def units_of(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " U"]]:
-  """For each unit (street, number of the board), and the unit of each board."""
+class Units(NamedTuple):
+  """The units of a tree, each followed by those below it."""
+
+  street: Int[np.ndarray, " U"]
+  board: Int[np.ndarray, " U"]  #: its number on the street
+  above: Int[np.ndarray, " U"]  #: the unit above; -1 for the first
+  rows: tuple[Int[np.ndarray, " R0"], Int[np.ndarray, " R1"]]  #: the unit of each row of the players
+
+  @property
+  def depth(self) -> Int[np.ndarray, " U"]:
+    """The number of units above each."""
+    depth = np.zeros(len(self.above), int)
+    for unit, above in enumerate(self.above.tolist()[1:], start=1):
+      depth[unit] = depth[above] + 1
+    return depth
+
+
+def units_of(boards: Boards) -> tuple[Units, Int[np.ndarray, " _boards"]]:
+  """Boards as units, and the unit of each board."""
   starts, below = boards.starts, [[] for _ in range(boards.starts[-1])]
+  over = np.full(len(below), -1)
   for street, above in enumerate(boards.above[1:], start=1):
+    over[starts[street] : starts[street + 1]] = starts[street - 1] + above
     for b, up in enumerate(above.tolist()):
       below[starts[street - 1] + up].append(starts[street] + b)
   order, waiting = [], [0]
@@ -66,7 +86,9 @@ def units_of(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " 
   street = np.searchsorted(starts, order, side="right") - 1
   unit = np.empty(len(order), int)
   unit[order] = np.arange(len(order))
-  return np.stack([street, np.array(order) - np.array(starts)[street]], 1), unit
+  above = np.append(-1, unit[over[order[1:]]])
+  first, second = (unit[np.concatenate([np.zeros(0, int), *blocks])] for blocks in boards.rows)
+  return Units(street, np.array(order) - np.array(starts)[street], above, (first, second)), unit
 
 
 class Ends(NamedTuple):
@@ -81,6 +103,13 @@ class Ends(NamedTuple):
   below: np.ndarray  #: int[L], the pass above; -1 for none
   board: np.ndarray  #: int[L], counted through all streets
   utility: np.ndarray  #: float[2, L], to each player; of a showdown to the winner
+
+  def in_parts(self, part: Int[np.ndarray, " L"]) -> "Ends":
+    """The same on one board, by the part of each leaf, in the order of the tree's leaves."""
+    unit = part[self.leaf]
+    order = np.lexsort((self.fold, unit))
+    taken = [x[order] for x in (unit, self.fold, self.leaf, self.below, self.board)]
+    return Ends(self.passes, self.above, *taken, utility=self.utility[:, order])
 
   @classmethod
   def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "Ends":
@@ -129,7 +158,7 @@ class Ends(NamedTuple):
 
 
 def layout_of(
-  player: PlayerTree, boards: Boards, number: int, unit: np.ndarray, ends: Ends, known: Array
+  player: PlayerTree, boards: Boards, number: int, units: Units, ends: Ends, known: Array
 ) -> tuple[PlayerLayout, np.ndarray, tuple[int, int]]:
   """A player's layout, the unit of each of its rows, and the sizes of the trunk and of the stack."""
   shapes, tables = player.block_shapes, player.bucket_shapes
@@ -137,20 +166,18 @@ def layout_of(
   of_block = np.repeat(np.arange(len(shapes)), [rows for _, rows, _ in shapes])
   in_block = np.concatenate([np.zeros(0, int), *(np.arange(rows) for _, rows, _ in shapes)])
   actions = np.append(np.array([a for a, _, _ in shapes], int)[of_block], np.ones(passes, int))
-  at = np.append(unit[np.concatenate([np.zeros(0, int), *boards.rows[number]])], ends.passes[:, 0])
+  at = np.append(units.rows[number], ends.passes[:, 0])
   order = np.argsort(at, kind="stable")  # a unit's rows stay in the order of levels; passes come last
 
-  # Addresses: within the unit, and behind the largest of each street above.
+  # Addresses: within the unit, and behind those of the units above.
   ahead = np.cumsum(actions[order]) - actions[order]
-  units, first = np.unique(at[order], return_index=True)
-  within = ahead - ahead[first][np.searchsorted(units, at[order])]
-  street = np.empty(len(unit), int)
-  street[unit] = np.repeat(np.arange(len(boards.above)), np.diff(boards.starts))
-  sizes = np.zeros(len(boards.above), int)
-  np.maximum.at(sizes, street[at[order]], within + actions[order])
-  bases = 1 + np.cumsum([0, *sizes])
+  first = np.searchsorted(at[order], at[order])
+  ends_of = 1 + np.bincount(at, actions, len(units.above)).astype(int)
+  for unit, above in enumerate(units.above.tolist()[1:], start=1):
+    ends_of[unit] += ends_of[above] - 1
+  begin = np.append(1, ends_of[units.above[1:]])
   address = np.zeros(len(order) + 1, int)  # of each row's first action; the last is of no row
-  address[order] = within + bases[street[at[order]]]
+  address[order] = ahead - ahead[first] + begin[at[order]]
 
   # The address of every sequence, numbered block by block.
   sequences, row = [np.zeros(1, int)], 0
@@ -179,7 +206,7 @@ def layout_of(
   table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
   known_at = sequence[player.leaf.index[len(player.leaf.index) - len(known) :]].astype(np.int32)
   layout = PlayerLayout(table, ordered, at_leaves, ends.utility[number], *members, known_at, known)
-  return layout, at[order], (int(bases[1]), int(bases[-1]))
+  return layout, at[order], (int(ends_of[0]), int(ends_of.max()))
 
 
 def _members(

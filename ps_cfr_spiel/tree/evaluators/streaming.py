@@ -16,9 +16,11 @@ from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.native import TableCall, call, call_directly
 from ps_cfr_spiel.tree.arrays import Array
+from ps_cfr_spiel.tree.evaluators.betting_parts import parts_of
 from ps_cfr_spiel.tree.evaluators.board_layout import (
   Ends,
   PlayerLayout,
+  Units,
   folds_of,
   layout_of,
   native_folds,
@@ -39,9 +41,10 @@ Known = tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]]  # of each player
 class BoardTraversal:
   """The traversal of all boards of a tree; the tree's own leaves have the evaluators' tables."""
 
-  #: for each board, in an order where those below it follow it, its street, its number
+  #: for each unit, in an order where those below it follow it, its depth, its street, its board's number
   #: there, and its first rows of both players, showdown and fold; the last line ends them.
-  boards: Int[Array, "_ 6"]
+  units: Int[Array, "_ 7"]
+  leaf: Int[Array, " L"]  #: of each leaf of a layout its number among the tree's leaves; -1 below an all-in
   layouts: tuple[PlayerLayout, PlayerLayout]  #: of the players
   #: trunk, stack: the addresses of each player's trunk, and of the whole stack.
   trunk: tuple[int, int] = dataclasses.field(metadata={"static": True})
@@ -72,19 +75,26 @@ class BoardTraversal:
       return None
     units, unit = units_of(boards)
     ends = Ends.of(leaves, boards, unit)
+    if len(unit) == 1 and not known:
+      parts = parts_of(tree.players)
+      ends = ends.in_parts(parts.leaves)
+      nothing = np.zeros(len(parts.above), int)
+      units = Units(nothing, nothing, parts.above, parts.rows)
     settled = known or [np.zeros((0, player.types)) for player in tree.players]
     pairs = enumerate(zip(tree.players, settled, strict=True))
-    made = [layout_of(player, boards, i, unit, ends, values) for i, (player, values) in pairs]
+    made = [layout_of(player, boards, i, units, ends, values) for i, (player, values) in pairs]
     first, second = ((layout, sizes) for layout, _, sizes in made)
-    lines = [np.searchsorted(at, np.arange(len(units) + 1)) for _, at, _ in made]
-    shown = np.searchsorted(ends.unit, np.arange(len(units) + 1))
-    folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
-    begun = np.concatenate([units, [[0, 0]]])
-    table = np.stack([*begun.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
+    numbers = np.arange(len(units.above) + 1)
+    lines = [np.searchsorted(at, numbers) for _, at, _ in made]
+    shown = np.searchsorted(ends.unit, numbers)
+    folds = np.searchsorted(ends.unit + ends.fold / 2, numbers + 0.5)
+    begun = [np.append(x, 0) for x in (units.depth, units.street, units.board)]
+    table = np.stack([*begun, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
     cards = 1 + max(int(view.hands[:, 1:3].max()) for view in views)
     cards = -(-cards // CARDS) * CARDS
     return cls(
       table.astype(np.int32),
+      ends.leaf.astype(np.int32),
       (first[0], second[0]),
       (first[1][0], second[1][0]),
       (first[1][1], second[1][1]),
@@ -156,7 +166,7 @@ class BoardTraversal:
 
   def _arrays(self, leaves: LeafEvaluator) -> list[Array]:
     """The game as the library's calls take it."""
-    arrays = [self.boards]
+    arrays = [self.units]
     for i, layout in enumerate(self.layouts):
       arrays += [*layout]
       for street in _streets(leaves):
@@ -213,7 +223,7 @@ def on_one_board(tree: PublicTree, stream: BoardTraversal) -> PublicTree:
   leaves, made = tree.leaves, with_boards(tree)
   assert isinstance(leaves, NativeLeaves)
   first, second = (
-    layout._replace(utility=jnp.concatenate([leaves.showdown_payoff, leaves.fold_payoff_of(i)]))
+    layout._replace(utility=jnp.concatenate([leaves.showdown_payoff, leaves.fold_payoff_of(i)])[stream.leaf])
     for i, layout in enumerate(stream.layouts)
   )
   return dataclasses.replace(made, stream=dataclasses.replace(stream, layouts=(first, second)))
