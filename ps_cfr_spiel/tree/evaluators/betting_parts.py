@@ -41,16 +41,16 @@ def parts_of(players: Sequence[PlayerTree], cache: int = CACHE) -> Parts:
   rows that stand for others.
   """
   shapes = [player.block_shapes for player in players]
-  first, second = (sum(rows for _, rows, _ in own) for own in shapes)
+  first, second = (sum(rows for _, rows, _ in blocks) for blocks in shapes)
   room = cache // (2 * 4 * max(player.types for player in players))
   links = [link for player in players for link in (player.leaf, *(level.link for level in player.levels))]
   made = None
-  if sum(actions * rows for own in shapes for actions, rows, _ in own) > room:
+  if sum(actions * rows for blocks in shapes for actions, rows, _ in blocks) > room:
     made = decisions_of(players) if all(link.orbit is None for link in links) else None
   if made is None:
     whole = np.zeros(first, int), np.zeros(second, int)
     return Parts(np.array([-1]), whole, np.zeros(len(players[0].leaf.index), int))
-  actions = np.concatenate([np.full(rows, a) for own in shapes for a, rows, _ in own])[made.row]
+  actions = np.concatenate([np.full(rows, a) for blocks in shapes for a, rows, _ in blocks])[made.row]
   above, part = _numbered(made.above, _beginnings(made.above, actions, room))
   rows = np.empty(first + second, int)
   rows[made.row] = part[:-1]
