@@ -12,7 +12,7 @@ from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.tree.evaluators import streaming
-from ps_cfr_spiel.tree.evaluators.betting_parts import decisions_of, parts_of
+from ps_cfr_spiel.tree.evaluators.betting_parts import LEAST, decisions_of, parts_of
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 RIVER = "river_subgame(board={},pot={},stack={},bets=0.5 1 a,ranges=AA KK AKs;QQ AQs KQ)"
@@ -87,10 +87,11 @@ def test_leaves_are_in_the_part_of_the_last_decision():
   np.testing.assert_array_equal(parts.leaves, np.maximum(*last))  # parts below others have higher numbers
 
 
-def test_what_fits_is_one_part():
+def test_a_small_tree_is_one_part():
   made = build_tree(pyspiel.load_game(GAME), leaves="native")
   whole = sum(a * n for player in made.players for a, n, _ in player.block_shapes)
-  for room, split in (whole, False), (whole - 1, True):
+  assert whole % LEAST == 0
+  for room, split in (whole // LEAST, False), (whole // LEAST - 1, True):
     parts = parts_of(made.players, cache_of(made, room))
     assert (len(parts.above) > 1) == split
   assert parts_of(build_tree(pyspiel.load_game("river_subgame"), leaves="native").players).above.tolist() == [

@@ -1,8 +1,8 @@
 """The betting on one board cut into parts that fit in a processor's cache.
 
-The library walks a tree unit by unit (`stream.cc`). A river is one board; where its betting is too large for
-the cache, its parts are units. Each is a decision with all that follows, less the largest of what follows,
-which are parts of their own. For this the decisions of both players are put together in one tree.
+The library walks a tree unit by unit (`stream.cc`). A river is one board; where its betting is much larger
+than the cache, its parts are units. Each is a decision with all that follows, less the largest of what
+follows, which are parts of their own. For this the decisions of both players are put together in one tree.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from ps_cfr_spiel.tree.public_tree import PlayerTree
 #: the bytes of both players' reach and values in a part, in float32: a core's second-level cache of 1 MB has
 #: room for the tables that pass through, too.
 CACHE = 768 << 10
+#: a tree no larger than so many parts is walked at once: parts gain nothing there, and threads take time to
+#: start.
+LEAST = 4
 
 
 class Parts(NamedTuple):
@@ -37,15 +40,15 @@ class Decisions(NamedTuple):
 def parts_of(players: Sequence[PlayerTree], cache: int = CACHE) -> Parts:
   """The parts of a tree on one board, each of at most `cache` bytes, or of one decision that has more.
 
-  A tree that fits is one part; so is one whose rows are no tree, as where an action is not seen, and one with
-  rows that stand for others.
+  A small tree is one part (`LEAST`); so is one whose rows are no tree, as where an action is not seen, and
+  one with rows that stand for others.
   """
   shapes = [player.block_shapes for player in players]
   first, second = (sum(rows for _, rows, _ in blocks) for blocks in shapes)
   room = cache // (2 * 4 * max(player.types for player in players))
   links = [link for player in players for link in (player.leaf, *(level.link for level in player.levels))]
   made = None
-  if sum(actions * rows for blocks in shapes for actions, rows, _ in blocks) > room:
+  if sum(actions * rows for blocks in shapes for actions, rows, _ in blocks) > LEAST * room:
     made = decisions_of(players) if all(link.orbit is None for link in links) else None
   if made is None:
     whole = np.zeros(first, int), np.zeros(second, int)

@@ -1,8 +1,9 @@
 """Card games, with or without public cards to come, board by board in the native library (`stream.cc`).
 
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
-than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
-iteration goes through the tables once for each player. `board_layout` has the order in which it goes.
+than any cache. Here reach and values exist for one board of each street at a time, or one part of a large
+river's betting, in a stack, and an iteration goes through the tables once for each player. `board_layout` has
+the order in which it goes.
 """
 
 import dataclasses
