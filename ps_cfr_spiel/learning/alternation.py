@@ -141,7 +141,7 @@ class _Call(NamedTuple):
 class _Teacher(abc.ABC):
   """The maker of the examples of each turn."""
 
-  device: Device | None = None  # of what it computes; None: CPUs, or what else it chooses
+  device: Device | None = None  # of its searches; None: CPUs, or another that it chooses itself
 
   def __init__(self, call: _Call):
     self.options, self.progress = call.options, call.progress

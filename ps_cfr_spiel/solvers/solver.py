@@ -198,7 +198,7 @@ class Solver(Resumable, Generic[Policy]):
           if callback(self):
             break
           bar.refresh()
-          next_mark = marks(done)  # which may depend on what the callback has measured
+          next_mark = marks(done)  # which may depend on the callback's measurement
         if due and save:
           with saving:
             save()

@@ -99,9 +99,10 @@ class HandSearch:
     shapes = [player.block_shapes for player in self.tree.players]
     #: for each player [A, rows, H] for each block
     self.tables = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
-    self.betting, self._paid = self.lines.betting, self.lines.betting.paid
-    if self._paid is None:  # a search from the first move on, of `holdem`
-      self._paid = np.array([state.spent for state in game.rules.states(len(self.betting))])
+    self.betting, paid = self.lines.betting, self.lines.betting.paid
+    if paid is None:  # a search from the first move on, of `holdem`
+      paid = np.array([state.spent for state in game.rules.states(len(self.betting))])
+    self._paid = paid  # [lines, 2], chips in the pot
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
