@@ -39,8 +39,8 @@ def next_measurement_towards(target: float, points: Sequence[Point], iteration: 
   growth = math.log(last.exploitability / target) / fall  # that of the logarithm of iterations
   if growth >= math.log(mark / last.iteration):
     return mark
-  expected = max(last.iteration * math.exp(growth), 1.05 * last.iteration)
-  return min(mark, max(math.ceil(expected), iteration + 1))
+  expected = math.ceil(last.iteration * max(math.exp(growth), 1.05))
+  return expected if iteration < expected < mark else mark  # passed, where measuring is slow
 
 
 def measurements(last: int, leading: Sequence[int] = MANY) -> list[int]:

@@ -512,6 +512,9 @@ def test_measurements_come_where_the_target_is_expected(power):
     assert end <= slowing[-1] <= min(1.05 * end + 1, points.next_measurement(end - 1))
   assert run(lambda n: 1.0 if n < 300 else 0.0, 0.5)[-1] == 300  # nothing is expected without a fall
   assert points.next_measurement_towards(float("-inf"), [points.Point(100, 0.0, 0.1, 0.0)], 100) == 150
+  falling = [points.Point(50, 0.0, 0.2, 0.0), points.Point(100, 0.0, 0.1, 0.0)]
+  assert points.next_measurement_towards(0.08 + 1e-9, falling, 100) == 125
+  assert points.next_measurement_towards(0.08 + 1e-9, falling, 125) == 150  # it was not measured there
 
 
 def test_the_main_job(tmp_path):

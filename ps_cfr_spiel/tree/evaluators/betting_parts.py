@@ -16,8 +16,7 @@ from ps_cfr_spiel.tree.public_tree import PlayerTree
 #: the bytes of both players' reach and values in a part, in float32: a core's second-level cache of 1 MB has
 #: room for the tables that pass through, too.
 CACHE = 768 << 10
-#: the size, in parts, up to which a tree is walked at once: parts gain nothing there, and threads take time to
-#: start.
+#: the size, in parts, up to which a tree is walked at once: parts gain nothing there, and threads take time.
 LEAST = 4
 
 
