@@ -8,9 +8,10 @@ import pytest
 
 from ps_cfr_spiel.backend.device import code_cache
 
+# Of Kuhn poker all programs may be compiled in less than `LEAST_SECONDS`, so none is kept.
 SOLVE = (
   "import sys; from ps_cfr_spiel.apps.commands.program import main; "
-  "main(['ps-cfr-spiel', 'solve', 'kuhn_poker', '--iterations=10', '--noplot', '--quiet', *sys.argv[1:]])"
+  "main(['ps-cfr-spiel', 'solve', 'leduc_poker', '--iterations=10', '--noplot', '--quiet', *sys.argv[1:]])"
 )
 COMPILED = (  # what a process compiles itself, instead of reading it
   "import jax, ps_cfr_spiel, pyspiel, sys\n"
