@@ -266,5 +266,5 @@ class Run:
     if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)
     for name, figure in figures.items():
-      figure.savefig(self.folder / name, pil_kwargs={"compress_level": 1})
+      figure.savefig(self.folder / name)
     return files + list(figures)
