@@ -31,9 +31,11 @@ def next_measurement_towards(target: float, points: Sequence[Point], iteration: 
   of `points`. A forecast that fails is followed by the next no sooner than a twentieth later.
   """
   mark = next_measurement(iteration)
-  last = points[-1] if points else None
-  half = next((point for point in reversed(points) if last and 2 * point.iteration <= last.iteration), None)
-  if last is None or half is None or not 0 < target < last.exploitability < half.exploitability:
+  if not points:
+    return mark
+  last = points[-1]
+  half = next((point for point in reversed(points) if 2 * point.iteration <= last.iteration), None)
+  if half is None or not 0 < target < last.exploitability < half.exploitability:
     return mark
   fall = math.log(half.exploitability / last.exploitability) / math.log(last.iteration / half.iteration)
   growth = math.log(last.exploitability / target) / fall  # that of the logarithm of iterations
