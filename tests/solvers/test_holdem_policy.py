@@ -409,6 +409,10 @@ def test_wrong_arguments():
   assert "must be a policy for the deck of holdem" in message(game, small)
   assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")
   assert "iterations must be" in message(game, uniform(), iterations=0)
+  assert "Unknown street 'showdown'; choose one of 'preflop', 'flop'" in message(
+    game, uniform(), street="showdown"
+  )
+  assert "street='flop': with values=" in message(game, uniform(), street="flop", values=CheckedDown((), 4))
 
 
 def exploited(solver, blueprint, policy, decisions):
