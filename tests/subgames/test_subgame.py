@@ -24,9 +24,11 @@ from reference_subgames import tables_of
 
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.compilation.compiler import one_row_per_infostate
+from ps_cfr_spiel.compilation.compiler.from_form import LazyBoardLeaves
 from ps_cfr_spiel.resolving.search import SolvedValues
 from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
 from ps_cfr_spiel.resolving.subgames import FrontierLeaves, Subgames
+from ps_cfr_spiel.tree import BoardLeaves
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"
@@ -359,3 +361,23 @@ def test_a_game_is_walked_and_its_nodes_are_found_once(fault, kind, monkeypatch)
   assert subgames.tree.leaves.kind == kind
   made_again = build_tree(pyspiel.load_game("kuhn_poker"), **subgames.options)
   assert made_again.labels.decisions == subgames.labels.decisions
+
+
+def test_leaves_of_a_cut_are_made_when_they_are_read(monkeypatch):
+  """They have the tables that taking rows of the whole game's tables gives, also at places of other lines."""
+  subgames, asked = Subgames.of(pyspiel.load_game(TURN), leaves="native"), []
+  take = LazyBoardLeaves.take
+  monkeypatch.setattr(LazyBoardLeaves, "take", lambda self, part: asked.append(part) or take(self, part))
+  states = decisions(subgames)
+  rivers = [s for s in states if subgames.labels.source.lines.place(s)[1]]
+  every = [subgames.cut(roots) for roots in [*([s] for s in states), [rivers[0], rivers[-1]]]]
+  whole_leaves = subgames.tree.leaves
+  assert "streets" in vars(whole_leaves)  # made for the last cut alone, which keeps other ends on each board
+  made = BoardLeaves(whole_leaves.streets, whole_leaves.boards, whole_leaves.leaves, whole_leaves.batched)
+  kinds = set()
+  for cut, part in zip(every, asked, strict=True):
+    kinds.add(type(cut.tree.leaves))
+    expected = made.take(part)
+    assert (cut.tree.leaves.boards, cut.tree.leaves.leaves) == (expected.boards, expected.leaves)
+    jax.tree.map(np.testing.assert_array_equal, jax.tree.leaves(cut.tree.leaves), jax.tree.leaves(expected))
+  assert kinds == {LazyBoardLeaves, BoardLeaves}

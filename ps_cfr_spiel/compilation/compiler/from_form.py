@@ -52,6 +52,10 @@ class StreetEnds(NamedTuple):
   #: player, in a general-sum game.
   utility: np.ndarray
 
+  def take(self, kept: np.ndarray) -> "StreetEnds":
+    """Those with some numbers."""
+    return StreetEnds(self.line[kept], self.utility[kept])
+
 
 def build_bayesian(game: pyspiel.Game, lines: PublicStateIndex, leaves: str = "auto") -> PublicTree:
   """Compile a form from its public states; see `build_tree`."""
@@ -184,8 +188,21 @@ class LazyBoardLeaves(BoardLeaves):
     return LazyBoardLeaves(self.lines, self.evaluator, self.ends, numbers)
 
   def take(self, leaves: Sequence[np.ndarray]) -> BoardLeaves:
-    """See `BoardLeaves`."""
-    return BoardLeaves(self.streets, self.boards, self.leaves, self.batched).take(leaves)
+    """See `BoardLeaves`; native tables stay unmade where all boards of each street keep the same ends.
+
+    Those of `ShowdownLeaves` have a shape by all boards, with which cuts share compiled code.
+    """
+    numbers, ends = [], []
+    for street, (number, of_street) in enumerate(zip(self.numbers, self.ends, strict=True)):
+      parts = list(zip(leaves[2 * street : 2 * street + 2], of_street, strict=True))
+      board = np.concatenate([part // max(len(every.line), 1) for part, every in parts], 1)
+      kept = [part % max(len(every.line), 1) for part, every in parts]
+      alike = all((of_board == of_board[:1]).all() for of_board in (*kept, board.T))
+      if self.evaluator is not NativeLeaves or not alike or (board < 0).any():
+        return BoardLeaves(self.streets, self.boards, self.leaves, self.batched).take(leaves)
+      numbers.append(number[board.max(1, initial=0)])
+      ends.append(tuple(every.take(of_board[0]) for of_board, (_, every) in zip(kept, parts, strict=True)))
+    return LazyBoardLeaves(self.lines, self.evaluator, ends, numbers)
 
   def _on_street(self, street: int) -> LeafEvaluator:
     """The evaluator of a street; its arrays have an axis in front, the boards."""

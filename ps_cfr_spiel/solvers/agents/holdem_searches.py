@@ -174,6 +174,7 @@ class HandSearch:
       self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
       return self
     lines, theirs = self.betting, before.betting
+    columns = [_columns(before.hands(player), self.hands(player)) for player in (0, 1)]
     pairs = {0: theirs.children(start)[0] if came else start}
     for line in range(len(lines)):
       other, children = pairs.pop(line, None), lines.children(line)
@@ -184,12 +185,12 @@ class HandSearch:
         nearest = [_nearest_line(before, child, self, children) for child in below]
         played, at = self._rows(line)
         given, after = before._rows(other)
-        there = given[:, after[self._runouts_in(before, line, other, came)]]
-        rows = np.zeros((len(children), len(at), NUM_HANDS))
-        for k, chances in zip(nearest, there, strict=True):
-          rows[k][:, before.hands(player)] += chances
-        rows = rows[:, :, self.hands(player)]
-        played[:, at] = np.where(rows.sum(0) > 0, rows, played[:, at])
+        rows = given[:, after[self._runouts_in(before, line, other, came)]]
+        if nearest != list(range(len(children))):
+          rows = np.stack([rows[np.array(nearest) == k].sum(0) for k in range(len(children))])
+        rows = rows if columns[player] is None else rows[:, :, columns[player]]
+        answered = rows.sum(0) > 0
+        played[:, at] = rows if answered.all() else np.where(answered, rows, played[:, at])
       bet_there = any(theirs.action[child] > betting.CALL for child in below)
       for child in children:
         if bet_there or lines.action[child] <= betting.CALL:
@@ -312,6 +313,16 @@ def reweighted(weights: np.ndarray, played: np.ndarray, actions: int = 0) -> np.
   odds = (1 - TREMBLE) * played + TREMBLE / actions if actions else played
   after = weights * odds
   return after if after.max() > NEVER else weights
+
+
+def _columns(hands: np.ndarray, kept: np.ndarray) -> np.ndarray | None:
+  """int[K]: the columns of the hands that are kept, numbers in `cards.ALL_HANDS`; None if all are."""
+  if np.array_equal(hands, kept):
+    return None
+  column = np.full(NUM_HANDS, -1)
+  column[hands] = np.arange(len(hands))
+  assert (column[kept] >= 0).all()  # fewer cards are known in the search before
+  return column[kept]
 
 
 def _answers(
