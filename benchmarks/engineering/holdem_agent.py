@@ -57,7 +57,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.compiler import FormOrigin
 from ps_cfr_spiel.evaluation import exploitability, hand_search
-from ps_cfr_spiel.options import STREET_NAMES, MatchOptions
+from ps_cfr_spiel.options import STREET_NAMES, HoldemPolicyOptions, MatchOptions
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.runtime import keep_compiled_code
 from ps_cfr_spiel.solvers import ContinualResolving, HoldemPolicy, PSCFRSolver, load_policy
@@ -204,11 +204,12 @@ def board_at(tree, place, chosen) -> tuple[int, ...]:
 
 def exact(options) -> None:
   """Print a line for each blueprint and each way to search on it."""
-  game = pyspiel.load_game(options.small)
+  game, street_name = pyspiel.load_game(options.small), HoldemPolicyOptions(street=options.street).street
+  assert street_name is not None  # a name that is none was refused
   solver = PSCFRSolver(game)
   tree = solver.tree
   assert isinstance(tree.names.source, FormOrigin)
-  street = STREET_NAMES.index(options.street)
+  street = STREET_NAMES.index(street_name)
   every = [tuple(board) for board in tree.names.source.lines.runouts[street].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]

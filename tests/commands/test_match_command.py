@@ -197,7 +197,8 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
 @pytest.mark.parametrize(
   ("words", "message"),
   [
-    (["random"], "match needs two players"),
+    (["random"], "match needs two players, got random; name two"),
+    (["holdem", "agent", "random"], "got holdem, agent, random; name two"),
     (["acpc:localhost:1", "random"], "acpc:localhost:1 deals itself; name it second"),
     (["random", "acpc:here"], "expected acpc:HOST:PORT"),
     (["random", "acpc:99999"], "expected acpc:HOST:PORT"),

@@ -95,7 +95,10 @@ class Remote(NamedTuple):
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if len(words) != 2:
-    raise ValueError("match needs two players, such as always_call and runs/holdem/run.safetensors.")
+    raise ValueError(
+      f"match needs two players, got {', '.join(words) or 'none'}; name two, such as always_call and "
+      "runs/holdem/run.safetensors, and the game by --game."
+    )
   players = [remote(word) or word for word in words]
   game = _game(values, players)
   check_preset(values, game, words)
