@@ -609,25 +609,43 @@ def test_a_blueprint_of_probabilities_promises_best_responses(player):
     assert promised[h] == pytest.approx(response.value(subgame.new_initial_state()), abs=1e-4)
 
 
+# By the street of a first search: the deck, the bets there and before, and the moves until then; the least
+# margin, and for a first player who believes the opponent's range how much breaks, and the least margin.
+FIRST_SEARCHES = {
+  "flop": ("3x3", "1 a;x / x / x", "a;x", ("3h4c4d",), (0.1, 0.05, -0.2)),
+  "turn": ("3x3", "1 a;x / a;x", "a;x / x", ("2c3d4h", "Check", "Check", "4d"), (0.1, 0.1, -1)),
+  "river": (
+    "4x3", "1 a;x", "a;x / x / x", ("2c4c4h", "Check", "Check", "2d", "Check", "Check", "2h"),
+    (0.05, 0.1, -0.5),
+  ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("player", [0, 1])
-def test_a_first_search_solves_the_linear_programs(player):
-  """On the turn, in plain Python over OpenSpiel's states: best responses of all hands, before and after.
+@pytest.mark.parametrize("street", FIRST_SEARCHES)
+def test_a_first_search_solves_the_linear_programs(street, player):
+  """In plain Python over OpenSpiel's states: best responses of all hands, before and after.
 
   The promises can be kept, and are; the least margin is that of the program. A first player who believes the
   opponent's range breaks promises.
   """
-  game = pyspiel.load_game("holdem(deck=3x3,stack=12,blinds=2/1,bets=a;x/x/1 a;x/a;x)")
+  deck, bets, bets_before, later, bounds = FIRST_SEARCHES[street]
+  text = f"{bets_before} / {bets}".replace(" /", "/").replace("/ ", "/")
+  game = pyspiel.load_game(f"holdem(deck={deck},stack=12,blinds=2/1,bets={text})")
   blueprint, opponent = Fickle(game, [0, 1]), 1 - player
-  moves = ("Call", "Check", "2c3d4h", "Check", "Check", "4d")
-  state = play(game, "2d2h", "3c3h", *moves)
+  moves = ("Call", "Check", *later)
+  board = "".join(later).replace("Check", "")
+  left = [card for card in game.deck if card not in cards.parse_cards(board)]
+  state = play(game, cards.card_names(left[:2]), cards.card_names(left[2:4]), *moves)
+  options = {"iterations": 1000, "street": street}
   made = {
-    gadget: ps_cfr_spiel.HoldemPolicy(game, blueprint, "1 a;x / a;x", iterations=1000, gadget=gadget)
+    gadget: ps_cfr_spiel.HoldemPolicy(game, blueprint, bets, gadget=gadget, **options)
     for gadget in ("cfr-d", "max-margin", "unsafe")
   }
   ranges = made["cfr-d"].ranges(state)
   ranges[opponent] = ranges[opponent] > 0  # each hand of the opponent counts alone
   text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
-  given = {"board": "2c3d4h4d", "pot": 4, "stack": 12, "bets": "1 a;x / a;x", "deck": "3x3"}
+  given = {"board": board, "pot": 4, "stack": 12, "bets": bets, "deck": deck}
   subgame = pyspiel.load_game("holdem_subgame", {**given, "ranges": text})
   plain, asked = Game(subgame), AfterMoves(subgame, blueprint, moves)
   before = {}
@@ -643,7 +661,7 @@ def test_a_first_search_solves_the_linear_programs(player):
     weights[plain.known[h][opponent]] += plain.chance[h]
   promises = plain.responses(before, opponent)
   margin, kept = resolving_programs(plain, roots, player, before, promises)
-  assert margin > 0.1 and kept == pytest.approx(sum(promises[s] for s in weights))
+  assert margin > bounds[0] and kept == pytest.approx(sum(promises[s] for s in weights))
   least, broken = {}, {}
   for gadget, policy in made.items():
     search, _ = policy._on_path(PublicHand.of(state), player)
@@ -654,7 +672,7 @@ def test_a_first_search_solves_the_linear_programs(player):
     broken[gadget] = sum(max(won[s], promises[s]) for s in weights) - kept
   assert broken["cfr-d"] < 1e-3 and least["cfr-d"] > -0.01
   assert least["max-margin"] == pytest.approx(margin, abs=1e-3)
-  assert player == 1 or (broken["unsafe"] > 0.1 and least["unsafe"] < -1)
+  assert player == 1 or (broken["unsafe"] > bounds[1] and least["unsafe"] < bounds[2])
 
 
 class CheckedDown:
