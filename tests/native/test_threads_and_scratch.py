@@ -16,6 +16,7 @@ PROGRAM = r"""
 
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <string_view>
 
@@ -30,7 +31,8 @@ void in_order_of_jobs(int64_t failing) {
     if (job == failing) fail();
     left[place] = job;
   };
-  in_order(4, 50, 4, work, [&](int64_t job, int64_t place) {
+  Team team(4);
+  in_order(team, 50, 4, work, [&](int64_t job, int64_t place) {
     if (left[place] != job) std::puts("another's place");
     sums.push_back(left[place]);
   });
@@ -39,7 +41,41 @@ void in_order_of_jobs(int64_t failing) {
 }
 
 void shared_out() {
-  share_out(1 << 20, [&](int64_t job) { if (job == 7) fail(); });
+  Team team(4);
+  share_out(team, 1 << 20, [&](int64_t job) { if (job == 7) fail(); });
+}
+
+// Pieces so short that threads wait for the next, and so far apart that they sleep until it comes. One of them fails.
+void piece_after_piece() {
+  Team team(3);
+  std::vector<std::thread::id> first(3), last(3);
+  std::vector<int> calls(3);
+  int failures = 0;
+  for (int piece = 0; piece < 2000; ++piece) {
+    if (piece % 500 == 499) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const auto work = [&](int64_t thread) {
+      ++calls[thread];
+      (piece ? last : first)[thread] = std::this_thread::get_id();
+      if (piece == 700 && thread > 0) fail();
+    };
+    try {
+      team(work);
+    } catch (const std::runtime_error&) {
+      ++failures;
+    }
+    for (int n : calls) if (n != piece + 1) std::puts("a piece that is not done, or twice");
+  }
+  const bool apart = first[0] != first[1] && first[1] != first[2] && first[2] != first[0];
+  std::printf("%d failed; %s", failures, first == last && apart ? "the same threads" : "others");
+}
+
+// The processor time of a team that waits for a tenth of a second.
+void waiting() {
+  Team team(2);
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  team([](int64_t) {});
+  std::printf("%d", static_cast<int>(1000 * (std::clock() - before) / CLOCKS_PER_SEC));
 }
 
 long faults() {
@@ -72,6 +108,8 @@ int main(int, char** words) {
     if (what == "in order") in_order_of_jobs(-1);
     if (what == "one fails") in_order_of_jobs(7);
     if (what == "shared out") shared_out();
+    if (what == "piece after piece") piece_after_piece();
+    if (what == "waiting") waiting();
     if (what == "kept") kept();
   } catch (const std::exception& failure) {
     std::printf("thrown: %s", failure.what());
@@ -104,6 +142,15 @@ def test_jobs_are_summed_in_their_order(says):
 def test_a_failure_in_a_thread_is_thrown_in_the_callers(case, says):
   """It ends the others' work, where they would wait for the sum of the job that failed."""
   assert says(case) == "thrown: the seventh"
+
+
+def test_a_team_works_on_piece_after_piece(says):
+  assert says("piece after piece") == "1 failed; the same threads"
+
+
+def test_a_team_without_work_sleeps(says):
+  """Threads that look out for work for 100 ms would take as much of the processor."""
+  assert int(says("waiting")) <= 20
 
 
 def test_scratch_of_a_call_is_there_for_the_next(says):

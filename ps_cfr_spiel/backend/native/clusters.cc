@@ -483,7 +483,8 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   std::vector<std::atomic<int64_t>> left(game.clusters);
   for (auto& count : left) count = parts;
   std::atomic<int64_t> next{0};
-  in_threads(std::min(threads, game.clusters * parts), [&](int64_t) {
+  Team team(std::min(threads, game.clusters * parts));
+  team([&](int64_t) {
     Walker<T> walker(game, tables[0], values);
     for (int64_t n; (n = next++) < game.clusters * parts;) {
       const int64_t k = n / parts, begin = n % parts * kPart;

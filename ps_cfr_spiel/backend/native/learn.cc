@@ -116,11 +116,12 @@ FOR_EACH_PROCESSOR void learn_rows(const Walk<double>& walk, const Tables<double
 
 // The turn in threads, from the values of the leaves' sequences on: a block's rows go up together, in their order.
 template <typename T>
-void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values, Scratch<T>& sum) {
+void learn_large(Team& team, const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values,
+                 Scratch<T>& sum) {
   int64_t item = walk.rows();
   for (const Block* b = walk.blocks + walk.count; b-- > walk.blocks;) {
     const int64_t cells = b->rows * walk.width;
-    in_pieces(cells, [&](int64_t from, int64_t to) {
+    in_pieces(team, cells, [&](int64_t from, int64_t to) {
       learn_rows(walk, tables, rule, x, *b, from, to, values, sum.data());
     });
     item -= b->rows;
@@ -164,7 +165,8 @@ void walk_learn(Call<type>& call) {
   push_leaves<T, 0>(call.walk, call.sequences);
   Scratch<T> sum;
   sum.resize(call.walk.most_cells());
-  learn_large(call.walk, tables, call.rule, numbers, call.sequences, sum);
+  Team team(cores());
+  learn_large(team, call.walk, tables, call.rule, numbers, call.sequences, sum);
 }
 
 // A player in a game whose leaves have matrices of payoffs.
@@ -353,22 +355,23 @@ constexpr int64_t BEFORE_TURN = 3;
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
   const bool large = seats[0].start || seats[0].walk.large() || seats[1].walk.large();
+  Team team(large ? cores() : 1);
   const auto pay_all = [&](Seat<T>& own, const Seat<T>& opponent) {
     const int64_t items = own.start ? own.walk.sequences : own.count;
     if (!large) return paid(own, opponent, 0, items);
     if (own.groups) {
       std::fill_n(own.values.data(), own.walk.sequences, T(0));  // of those that no leaf is below
-      return share_out(own.groups, [&](int64_t k) {
+      return share_out(team, own.groups, [&](int64_t k) {
         paid_group(own, opponent, k, kept_room<T>(own.group[k + 1][1] - own.group[k][1]));
       });
     }
-    in_pieces(items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
+    in_pieces(team, items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
     if (!own.start) push_leaves<T, 0>(own.walk, own.values.data());
   };
   const auto carry = [&](const Seat<T>& own, T scale) {
     const int64_t cells = (own.walk.sequences - own.walk.roots) * own.walk.width;
     if (!large) return carried(own.tables, 0, cells, scale);
-    in_pieces(cells, [&](int64_t from, int64_t to) { carried(own.tables, from, to, scale); });
+    in_pieces(team, cells, [&](int64_t from, int64_t to) { carried(own.tables, from, to, scale); });
   };
   // Before the iteration whose numbers begin at `all`, if there is one. Large tables get what its reach adds to the
   // average while it is in the cache.
@@ -379,7 +382,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
     if (follows && all[0] != 0) carry(own, all[1]);
     if (!large) return down(own);
     const T* column = own.reach.data() + own.walk.roots * own.walk.width;
-    down_large(own.walk, own.reach.data(), [&](const T* reach, int64_t size) {
+    down_large(team, own.walk, own.reach.data(), [&](const T* reach, int64_t size) {
       if (follows) added(own.tables.compensation + (reach - column), reach, size, all[BEFORE_TURN]);
     });
   };
@@ -393,7 +396,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
         seats[i].tables.share = numbers[0];
         if (large) seats[i].tables.reach = nullptr;
         const T* x = numbers + BEFORE_RULE;
-        large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
+        large ? learn_large(team, seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum)
               : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data(), seats[i].sum.data());
       }
       const bool done = all + each == end && last == 1;  // no player answers this reach

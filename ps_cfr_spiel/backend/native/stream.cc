@@ -625,6 +625,7 @@ struct Streaming {
   const Unit *units, *end;
   const Seat<T>* seats;
   std::vector<const Unit*> parts;               // the units of depth 1, each with those below
+  Team team;
   std::vector<std::vector<int32_t>> shared[2];  // of each part the addresses in the trunk that it adds to
   std::vector<std::vector<T>> memory;
   std::vector<std::vector<Lanes<T>>> lanes;  // of each thread
@@ -635,14 +636,13 @@ struct Streaming {
   Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
   Who met{0, 1};                 // whose reach is read
 
-  Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
-    for (const Unit* u = units; u < end; ++u) {
-      if (u->depth == 1) parts.push_back(u);
-    }
+  Streaming(const Unit* units, int64_t count, const Seat<T>* seats)
+      : units(units), end(units + count), seats(seats), parts(below_trunk(units, end)),
+        team(std::min<int64_t>(cores(), parts.size())) {
     for (size_t k = 0; k < parts.size(); ++k) {
       for (int i : {0, 1}) shared[i].push_back(in_trunk(i, parts[k], after(k)));
     }
-    const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(cores(), parts.size()));
+    const int64_t threads = team.size();
     places = std::min<int64_t>(ahead * threads, parts.size());
     Stack<T> stack{};
     for (int i : {0, 1}) {
@@ -670,6 +670,13 @@ struct Streaming {
       stacks.push_back(stack);
     }
   }
+  static std::vector<const Unit*> below_trunk(const Unit* unit, const Unit* end) {
+    std::vector<const Unit*> found;
+    for (; unit < end; ++unit) {
+      if (unit->depth == 1) found.push_back(unit);
+    }
+    return found;
+  }
   int64_t size(int i) const { return seats[i].trunk * seats[i].width; }
   T* take(int64_t count) { return memory.emplace_back(count).data(); }
   void on_trunk(Stack<T>& stack, int64_t number) {
@@ -691,7 +698,7 @@ struct Streaming {
       }
       go(game, parts[k], after(k), stack, job, who, met, Step::both);
     };
-    in_order(stacks.size(), count, places, part, [&](int64_t k, int64_t place) { add(who, k, 1 + place); });
+    in_order(team, count, places, part, [&](int64_t k, int64_t place) { add(who, k, 1 + place); });
     on_trunk(stacks[0], 0);
     for (int i = who.first; i <= who.last; ++i) settle(i);
     go(game, units, units + 1, stacks[0], job, who, changed, Step::close);

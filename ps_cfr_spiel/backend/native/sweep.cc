@@ -62,7 +62,8 @@ ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type>
          Leaves<T>{L1, batch.at(fold, point), batch.at(constant, point), batch.at(*fold_values, point)},
          kept_room<Lanes<T>>(view.lanes()));
   };
-  share_out(batch.points, job, batch.points * (L0 + L1) * (G + H) >= MANY);
+  Team team(batch.points * (L0 + L1) * (G + H) >= MANY ? std::min(cores(), batch.points) : 1);
+  share_out(team, batch.points, job);
   return ffi::Error::Success();
 }
 

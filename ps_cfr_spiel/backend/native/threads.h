@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #ifdef __linux__
@@ -26,36 +29,83 @@ inline int64_t cores() {
   return std::thread::hardware_concurrency();
 }
 
-// Calls `work` with the number of each of `count` threads, of which 0 is the caller's; of fewer threads if the system
-// gives no more.
-template <typename Work>
-void in_threads(int64_t count, const Work& work) {
+// The threads of a call, of which the caller's is one: they work on one piece after the other, and between two of them
+// look out for the next for a while before they sleep. To start a thread, or to wake one, takes a tenth of a millisecond
+// and may take ten times that, as long as the work on a few boards.
+class Team {
+  static constexpr std::chrono::microseconds PATIENCE{200};  // more than the trunk of a walk takes between two pieces
   std::mutex lock;
-  std::exception_ptr first;
-  const auto attempt = [&](int64_t k) {
+  std::condition_variable changed;
+  std::function<void(int64_t)> piece;  // none: there will be no more
+  std::atomic<int64_t> begun{0}, working{0};  // pieces so far; threads that are not done with the last
+  std::exception_ptr failure;
+  std::vector<std::thread> others;
+
+  template <typename Ready>
+  void wait(const Ready& ready) {
+    const auto end = std::chrono::steady_clock::now() + PATIENCE;
+    while (!ready()) {
+      if (std::chrono::steady_clock::now() < end) continue;
+      std::unique_lock<std::mutex> held(lock);
+      return changed.wait(held, ready);
+    }
+  }
+  void tell() {
+    { const std::lock_guard<std::mutex> held(lock); }  // whoever found nothing under it is asleep by now
+    changed.notify_all();
+  }
+  void begin(std::function<void(int64_t)> work) {
+    piece = std::move(work);
+    working = others.size();
+    ++begun;
+    tell();
+  }
+  void attempt(int64_t thread) {
     try {
-      work(k);
+      piece(thread);
     } catch (...) {
       const std::lock_guard<std::mutex> held(lock);
-      if (!first) first = std::current_exception();
+      if (!failure) failure = std::current_exception();
     }
-  };
-  std::vector<std::thread> others;
-  others.reserve(std::max<int64_t>(count, 1));
-  try {
-    for (int64_t k = 1; k < count; ++k) others.emplace_back(attempt, k);
-  } catch (...) {  // also too little memory for a thread
   }
-  attempt(0);
-  for (auto& thread : others) thread.join();
-  if (first) std::rethrow_exception(first);
-}
+  void follow(int64_t thread) {
+    for (int64_t done = 0;; ++done) {
+      wait([&] { return begun > done; });
+      if (!piece) return;
+      attempt(thread);
+      if (--working == 0) tell();
+    }
+  }
 
-// Calls `job` with each number below `count`, in as many threads as there are cores, or in the caller's alone.
+ public:
+  // Fewer than `count` if the system gives no more.
+  explicit Team(int64_t count) {
+    others.reserve(std::max<int64_t>(count, 1));
+    try {
+      for (int64_t k = 1; k < count; ++k) others.emplace_back([this, k] { follow(k); });
+    } catch (...) {  // also too little memory for a thread
+    }
+  }
+  ~Team() {
+    begin({});
+    for (auto& thread : others) thread.join();
+  }
+  int64_t size() const { return 1 + others.size(); }
+  // Calls `work` with the number of each thread, of which 0 is the caller's.
+  template <typename Work>
+  void operator()(const Work& work) {
+    begin(std::cref(work));
+    attempt(0);
+    wait([&] { return working == 0; });
+    if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+  }
+};
+
+// Calls `job` with each number below `count`.
 template <typename Job>
-void share_out(int64_t count, const Job& job, bool large = true) {
+void share_out(Team& team, int64_t count, const Job& job) {
   std::atomic<int64_t> next{0};
-  in_threads(large ? std::min(cores(), count) : 1, [&](int64_t) {
+  team([&](int64_t) {
     try {
       for (int64_t k; (k = next++) < count;) job(k);
     } catch (...) {
@@ -111,9 +161,9 @@ class InOrder {
 // Calls `work` with a thread, a job below `jobs` and a place below `places`, and then `sum` with the job and that place:
 // in the order of jobs, one after the other.
 template <typename Work, typename Sum>
-void in_order(int64_t threads, int64_t jobs, int64_t places, const Work& work, const Sum& sum) {
+void in_order(Team& team, int64_t jobs, int64_t places, const Work& work, const Sum& sum) {
   InOrder order(jobs, places);
-  in_threads(threads, [&](int64_t thread) {
+  team([&](int64_t thread) {
     try {
       for (int64_t job, place; order.begin(job, place);) {
         work(thread, job, place);

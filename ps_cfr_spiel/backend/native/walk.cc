@@ -60,7 +60,12 @@ void walk_down(Call<type>& call) {
   call.each(call.given, 0, call.given.size(), [&](auto* table, int64_t) { tables.push_back(table); });
   call.each(call.returned, 0, call.returned.size(), [&](auto* part, int64_t n) { leaves.push_back({part, n}); });
   if (!call.error.success()) return;
-  call.walk.large() ? down_large(call.walk, call.sequences, [](const auto*, int64_t) {}) : down(call.walk, call.sequences);
+  if (call.walk.large()) {
+    Team team(cores());
+    down_large(team, call.walk, call.sequences, [](const auto*, int64_t) {});
+  } else {
+    down(call.walk, call.sequences);
+  }
   reach_leaves(call.walk, call.sequences);
 }
 

@@ -22,10 +22,10 @@ static_assert(sizeof(Block) == 7 * sizeof(int32_t), "Block must be laid out as a
 constexpr int64_t PIECE = 4096;  // of a block, that a thread takes at a time
 constexpr int64_t TOLD = 1024;   // numbers that are in the first-level cache when they are used again
 
-// Calls `job` with the ends of all pieces of [0, count), in threads.
+// Calls `job` with the ends of all pieces of [0, count).
 template <typename Job>
-void in_pieces(int64_t count, const Job& job) {
-  share_out((count + PIECE - 1) / PIECE, [&](int64_t k) { job(k * PIECE, std::min((k + 1) * PIECE, count)); });
+void in_pieces(Team& team, int64_t count, const Job& job) {
+  share_out(team, (count + PIECE - 1) / PIECE, [&](int64_t k) { job(k * PIECE, std::min((k + 1) * PIECE, count)); });
 }
 
 // A player's forest at one point of a batch; the names are walk.py's. Items are all rows, then all leaves.
@@ -89,13 +89,13 @@ INLINE void go_down_by_width(const Walk<T>& walk, T* reach) {
 
 // The same in threads. `then(reach, count)` is told of numbers as soon as they are there, some rows' at a time.
 template <typename T, typename Then>
-void down_large(const Walk<T>& walk, T* reach, const Then& then) {
+void down_large(Team& team, const Walk<T>& walk, T* reach, const Then& then) {
   const int64_t width = walk.width;
   std::fill_n(reach, walk.roots * width, T(1));
   const int32_t* above = walk.above;
   for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
     const Floor<T> floor = walk.floor(*b);
-    in_pieces(b->rows, [&](int64_t begin, int64_t end) {
+    in_pieces(team, b->rows, [&](int64_t begin, int64_t end) {
       for (int64_t a = 0; a < b->actions; ++a) {
         const T* chance = walk.tables[b->table] + (a * b->height + b->row + begin) * width;
         T *to = reach + (b->first + a * b->height + begin) * width, *told = to;
