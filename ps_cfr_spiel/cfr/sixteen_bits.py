@@ -5,10 +5,11 @@ is `NRMPlus`: its regrets are normalised, and its strategy differs from them by 
 kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
 the nearest: random rounding was worse in every game tried. In 32 they stay float32.
 
-In 16 bits the sums of strategies have 16 too (`Rounded`). To the nearest, an addition below half a step would
-be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by a threshold of its own,
-which moves by the golden ratio from one iteration to the next: however long numbers add up, they lose or gain
-a few steps, where random thresholds would make that the square root of their count.
+In 16 bits sums of strategies have 16 too (`Rounded`): of each infostate their total, which only weighs what
+is added later, and the shares of it that make the average strategy. To the nearest, an addition below half a
+step would be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by a threshold
+of its own, which moves by the golden ratio from one iteration to the next: however long numbers add up, they
+lose or gain a few steps, where random thresholds would make that the square root of their count.
 """
 
 import math
@@ -20,34 +21,57 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped, UInt8, UInt16, UInt32
 
 from ps_cfr_spiel.cfr.rule import Rule, namespace
-from ps_cfr_spiel.tree import Array, sum_actions
+from ps_cfr_spiel.tree import Array
 
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
-STEPS = 2.0**16  # of the power of two above a sum, in which the numbers that it is of are whole
-FAINTEST = 2.0**-90  # of such sums; below, there is nothing
+ALL = np.float32(65535)  # steps of a share of one
+FAINTEST = 2.0**-90  # of the totals of sums; below, there is nothing
 MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
 
 
 class Rounded(NamedTuple):
-  """Sums of the strategies of a bucket: codes in units of 2 ** -16 of a power of two above their total."""
+  """Sums of the strategies of a bucket: shares in a total of each infostate."""
 
+  #: of each action but the last the share of the sums up to it in the total, in steps; and last the total, by
+  #: the upper 16 bits of a float32 without its sign.
   codes: UInt16[Array, "A rows H"]
-  exponent: UInt8[Array, "1 rows H"]  #: of the power, as float32 has it; 0: all are zero; 255: not finite
 
   @classmethod
   def of(cls, sums: Float[Array, "A rows H"], t: Int[Array, ""] | int) -> "Rounded":
     """Sums, rounded for iteration t."""
-    xp, total = namespace(sums), sum_actions(sums)
-    nothing = total < FAINTEST
-    exponent = xp.minimum(xp.where(nothing, 0, (_bits(total) >> 23) + 1), 255).astype(xp.uint8)
-    scale = xp.where(nothing, 0, STEPS / xp.where(nothing, 1, power(exponent)))
-    codes = xp.floor(sums * scale + thresholds(t, total.shape, xp))
-    return cls(xp.clip(codes, 0, STEPS - 1).astype(xp.uint16), exponent)
+    return cls(namespace(sums).zeros(sums.shape, np.uint16)).plus(sums, np.float32(1), t)
 
   @property
-  def sums(self) -> Float[Array, "A rows H"]:
-    """The sums, float32."""
-    return self.codes.astype("float32") * (power(self.exponent) * np.float32(1 / STEPS))
+  def total(self) -> Float[Array, "1 rows H"]:
+    """The sums of all actions, float32."""
+    return _float(self.codes[-1:].astype("int32") << 15)
+
+  @property
+  def weights(self) -> Float[Array, "A rows H"]:
+    """The sums in steps of the share of their total, float32; zero where there is no total."""
+    xp, last = namespace(self.codes), self.codes[-1:]
+    ends = xp.concatenate([self.codes[:-1], xp.full_like(last, ALL)]).astype("float32")
+    weights = xp.diff(ends, axis=0, prepend=0)
+    return xp.where(last > 0, xp.maximum(weights, 0), 0)  # shares that are equal may be a step apart
+
+  def plus(
+    self, added: Float[Array, "A rows H"], scale: Float[Array, ""] | np.float32, t: Int[Array, ""] | int
+  ) -> "Rounded":
+    """The sums times `scale`, and what an iteration t adds to them.
+
+    A share c moves by ((1 - c) s - c r) / total, where s is added to the actions up to its own and r to those
+    after: by nothing at all where nothing is added, or to the only action that ever was.
+    """
+    xp = namespace(added)
+    below = xp.cumsum(added, axis=0)
+    above = xp.flip(xp.cumsum(xp.flip(added[1:], 0), axis=0), 0)
+    total, threshold = self.total * scale + below[-1:], thresholds(t, (1, *added.shape[1:]), xp)
+    share = self.codes[:-1].astype("float32")
+    moved = ((ALL - share) * below[:-1] - share * above) / xp.maximum(total, FAINTEST)
+    shares = xp.clip(share + xp.round(moved + (threshold - np.float32(0.5))), 0, ALL)
+    code = (_bits(total) + (threshold * 2.0**15).astype("int32")) >> 15
+    codes = shares, xp.where(total < FAINTEST, 0, code)
+    return Rounded(xp.concatenate([x.astype(np.uint16) for x in codes]))
 
 
 def first_threshold(t: Int[Array, "*n"] | int, xp: ModuleType = jnp) -> Float[Array, "*n"]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
@@ -74,13 +75,12 @@ class PlayerState(NamedTuple):
     """The average strategies for each bucket, up to a factor in each infostate."""
     if isinstance(self.average, Sum):
       return tables_of(self.average.total, [x.shape for x in self.strategy])
-    return [x.codes.astype("float32") for x in self.average]
+    return [x.weights for x in self.average]
 
   def compressed(self, rule: Rule, bits: int, t: Int[Array, ""] | int = 0) -> "PlayerState":
     """The player after iteration t with tables in the form of 16 or 32 bits."""
     average = self.average if bits == 32 else tuple(Rounded.of(table, t) for table in self.weights)
-    changed = self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
-    return changed._replace(average=average)
+    return self._with_rule_compressed(rule, bits)._replace(average=average)
 
   def decompressed(self, rule: Rule) -> "PlayerState":
     """The player with a strategy and a rule's tables that are not compressed; others are unchanged."""
@@ -89,19 +89,24 @@ class PlayerState(NamedTuple):
   def opened(self, step: Step, types: int) -> "PlayerState":
     """The player as a turn needs it, nothing compressed; `types` are the player's.
 
-    In 16 bits averages are carried over here.
+    In 16 bits the average is what the turn adds to it.
     """
     wide = self.decompressed(step.rule)
     if isinstance(self.average, Sum):
       return wide
-    column = column_of([x.sums for x in self.average], types)
-    return wide._replace(average=Sum(None, -column)).carried_over(step)
+    nothing = [jnp.zeros(x.codes.shape, wide.dtype) for x in self.average]
+    return wide._replace(average=Sum(None, column_of(nothing, types)))
 
   def kept_as(self, before: "PlayerState", step: Step) -> "PlayerState":
     """The player after an iteration with compressed tables if those `before` are, else unchanged."""
     if isinstance(before.average, Sum):
       return self.compressed(step.rule, 32) if before.is_compressed else self
-    return self.compressed(step.rule, 16, step.t)
+    scale, pairs = averages.scale(step.t, step.rule.gamma), zip(before.average, self.weights, strict=True)
+    average = tuple(sums.plus(added, scale, step.t) for sums, added in pairs)
+    return self._with_rule_compressed(step.rule, 16)._replace(average=average)
+
+  def _with_rule_compressed(self, rule: Rule, bits: int) -> "PlayerState":
+    return self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
 
   def _changed(self, change: Callable[[Array, RuleState], tuple[Array, RuleState]]) -> "PlayerState":
     buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]

@@ -31,7 +31,7 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t INTERFACE = 7;
+constexpr int64_t INTERFACE = 8;
 
 constexpr char NO_MEMORY[] = "the system has too little memory left for this call";
 

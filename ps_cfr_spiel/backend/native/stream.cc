@@ -112,9 +112,11 @@ INLINE float threshold(uint32_t first, int64_t h) {
   return static_cast<float>(static_cast<int32_t>((first + IN_STRIP.of[h]) >> 8)) * 0x1p-24f;
 }
 
+constexpr float ALL = 65535;  // steps of a share of one in averages of 16 bits
+
 // Narrow tables of `NRMPlus`, with regrets in 16 or 32 bits; its `compress` and cfr/sixteen_bits.py are the reference.
-// The first table has the predictions, of which and of the regrets the strategy is made anew. In 16 bits the fourth and
-// the fifth have the average, `sixteen_bits.Rounded`.
+// The first table has the predictions, of which and of the regrets the strategy is made anew. In 16 bits the fourth has
+// the average, `sixteen_bits.Rounded`.
 template <typename Regret>
 struct Narrow {
   static constexpr bool small = std::is_same_v<Regret, int16_t>;
@@ -148,35 +150,33 @@ struct Narrow {
   INLINE void add(const Place& at, const float* reach, int64_t apart, float share, float scale, float first,
                   float* sums) const {
     static_assert(small);
-    constexpr float steps = 0x1p16f, faintest = 0x1p-90f;
-    uint16_t* codes = array<uint16_t>(at, 3);
-    uint8_t* exponent = static_cast<uint8_t*>(seat.tables[at.table * seat.each + 4]) + at.at;
+    constexpr float faintest = 0x1p-90f;
+    const int64_t last = at.actions - 1;
+    uint16_t *codes = array<uint16_t>(at, 3), *__restrict total = codes + last * at.next;
     const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at) * APART;
-    float unit[STRIP], total[STRIP], least[STRIP];
-    for (int64_t h = 0; h < at.count; ++h) {
-      unit[h] = of_bits(exponent[h] << 23) * (1 / steps) * scale;
-      least[h] = threshold(begin, h);
-      total[h] = 0;
-    }
+    float unit[STRIP], least[STRIP], up_to[STRIP], after[STRIP];  // of what is added to actions up to one, and after it
+    for (int64_t h = 0; h < at.count; ++h) up_to[h] = after[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
       float* __restrict sum = sums + a * STRIP;
-      const uint16_t* code = codes + a * at.next;
       const float* own = reach + a * apart;
-      for (int64_t h = 0; h < at.count; ++h) {
-        sum[h] = static_cast<float>(code[h]) * unit[h] + share * own[h];
-        total[h] += sum[h];
-      }
+      for (int64_t h = 0; h < at.count; ++h) sum[h] = up_to[h] += share * own[h];
     }
     for (int64_t h = 0; h < at.count; ++h) {
-      const int32_t power = total[h] < faintest ? 0 : std::min((bits_of(total[h]) >> 23) + 1, 255);
-      exponent[h] = static_cast<uint8_t>(power);
-      unit[h] = of_bits(static_cast<int32_t>(static_cast<uint32_t>(270 - power) << 23));  // steps by the power; any of zeros
+      const float all = of_bits(total[h] << 15) * scale + up_to[h], raised = threshold(begin, h);
+      const int32_t code = (bits_of(all) + static_cast<int32_t>(raised * 0x1p15f)) >> 15;
+      unit[h] = 1 / above(all, faintest);
+      least[h] = raised - 0.5f;
+      total[h] = static_cast<uint16_t>(all < faintest ? 0 : code);
     }
-    for (int64_t a = 0; a < at.actions; ++a) {
-      const float* sum = sums + a * STRIP;
-      uint16_t* code = codes + a * at.next;
+    for (int64_t a = last; a-- > 0;) {
+      const float *sum = sums + a * STRIP, *next = reach + (a + 1) * apart;
+      uint16_t* __restrict code = codes + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        code[h] = static_cast<uint16_t>(static_cast<int32_t>(below(sum[h] * unit[h] + least[h], steps - 1)));
+        const float kept = code[h];
+        after[h] += share * next[h];
+        const float moved = ((ALL - kept) * sum[h] - kept * after[h]) * unit[h];
+        const float to = below(above(kept + rounded(moved + least[h]), 0.0f), ALL);
+        code[h] = static_cast<uint16_t>(static_cast<int32_t>(to));
       }
     }
   }
@@ -298,13 +298,17 @@ struct Codes {
   INLINE void expect(const Place&) const {}
 
   INLINE Chance<float> chance(const Place& at, float* to) const {
-    float total[STRIP];
-    for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
+    const uint16_t* codes = static_cast<const uint16_t*>(seat.tables[at.table]) + at.at;
+    const int64_t last = at.actions - 1;
+    float total[STRIP], before[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) total[h] = before[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
-      const uint16_t* from = static_cast<const uint16_t*>(seat.tables[at.table]) + at.at + a * at.next;
+      const uint16_t* code = codes + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        to[a * STRIP + h] = from[h];
-        total[h] += from[h];
+        const float share = a < last ? code[h] : ALL, weight = above(share - before[h], 0.0f);
+        to[a * STRIP + h] = codes[last * at.next + h] ? weight : 0.0f;
+        total[h] += to[a * STRIP + h];
+        before[h] = share;
       }
     }
     const Cells<float> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
