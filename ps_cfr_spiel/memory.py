@@ -157,7 +157,7 @@ def tree_needs(
   if streamed:  # reach and values are those of one board, and all-ins need no matrices
     in_place = counts.solved * itemsize * uncompressed > LARGE
     if in_place:
-      states = PAIRS * max(kept, min(2 * kept, LARGE))
+      states = PAIRS * kept
     else:  # in full precision, and the averages are two arrays
       states = STATES * counts.solved * itemsize * (uncompressed + 1)
     return {

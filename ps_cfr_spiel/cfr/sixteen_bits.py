@@ -49,10 +49,12 @@ class Rounded(NamedTuple):
   @property
   def weights(self) -> Float[Array, "A rows H"]:
     """The sums in steps of the share of their total, float32; zero where there is no total."""
-    xp, last = namespace(self.codes), self.codes[-1:]
-    ends = xp.concatenate([self.codes[:-1], xp.full_like(last, ALL)]).astype("float32")
-    weights = xp.diff(ends, axis=0, prepend=0)
-    return xp.where(last > 0, xp.maximum(weights, 0), 0)  # shares that are equal may be a step apart
+    # In 16 bits to the end: of a large game a float32 copy is most of what a policy takes.
+    xp, total = namespace(self.codes), self.codes[-1:]
+    ends = xp.concatenate([self.codes[:-1], xp.full_like(total, ALL)])
+    begins = xp.concatenate([xp.zeros_like(total), ends[:-1]])
+    steps = xp.maximum(ends, begins) - begins  # shares that are equal may be a step apart
+    return (steps * (total > 0)).astype("float32")
 
   def plus(
     self, added: Float[Array, "A rows H"], scale: Float[Array, ""] | np.float32, t: Int[Array, ""] | int
