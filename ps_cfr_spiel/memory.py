@@ -156,10 +156,9 @@ def tree_needs(
   kept = counts.solved * itemsize * tables
   if streamed:  # reach and values are those of one board, and all-ins need no matrices
     in_place = counts.solved * itemsize * uncompressed > LARGE
-    if in_place:
-      states = PAIRS * kept
-    else:  # in full precision, and the averages are two arrays
-      states = STATES * counts.solved * itemsize * (uncompressed + 1)
+    # Tables that change in place are there once; others are in full precision, the averages two arrays.
+    small = STATES * counts.solved * itemsize * (uncompressed + 1)
+    states = PAIRS * kept if in_place else small
     return {
       "for strategies, averages and regrets": int(states),
       "for compiling and iterating": (CALLING if in_place else STREAMING + FOLDING * (counts.members > 0))

@@ -130,13 +130,18 @@ class PublicStateIndex(LineIndex):
   @functools.cached_property
   def dead(self) -> tuple[tuple[np.ndarray, ...], ...]:
     """bool[B, H] for each player and street: whether the type holds a card of the runout."""
-    return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)
+    first, second = self.form.cards
+    dead = self._dead(first)
+    return dead, dead if np.array_equal(first, second) else self._dead(second)
 
-  def _dead(self, cards: np.ndarray, runouts: np.ndarray) -> np.ndarray:
-    holds, dead = _holds(cards, int(runouts.max(initial=0))), np.zeros((len(runouts), len(cards)), bool)
-    for card in runouts.T:
-      dead |= holds[card]
-    return dead
+  def _dead(self, cards: np.ndarray) -> tuple[np.ndarray, ...]:
+    holds, tables = _holds(cards, max(int(runouts.max(initial=0)) for runouts in self.runouts)), []
+    for runouts in self.runouts:
+      dead = np.zeros((len(runouts), len(cards)), bool)
+      for card in runouts.T:
+        dead |= holds[card]
+      tables.append(dead)
+    return tuple(tables)
 
   @functools.cached_property
   def disjoint(self) -> np.ndarray:
@@ -184,9 +189,10 @@ class PublicStateIndex(LineIndex):
     Entries of dead types are arbitrary.
     """
     first, second = self.form.strengths()
-    levels, ranks = np.unique(np.concatenate([first.ravel(), second.ravel()]), return_inverse=True)
-    ranks = ranks.astype(np.min_scalar_type(-len(levels)))
-    return ranks[: first.size].reshape(first.shape), ranks[first.size :].reshape(second.shape)
+    both = first if np.array_equal(first, second) else np.concatenate([first.ravel(), second.ravel()])
+    levels, ranks = np.unique(both, return_inverse=True)
+    ranks = ranks.ravel().astype(np.min_scalar_type(-len(levels)))
+    return ranks[: first.size].reshape(first.shape), ranks[ranks.size - second.size :].reshape(second.shape)
 
   def net_wins(self, street: int, runout: int, showdown: int = 0) -> np.ndarray:
     """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
