@@ -45,7 +45,7 @@ void shared_out() {
   share_out(team, 1 << 20, [&](int64_t job) { if (job == 7) fail(); });
 }
 
-// Pieces so short that threads wait for the next, and so far apart that they sleep until then. One of them fails.
+// Pieces so short that threads wait, and so far apart that they sleep until the next. One of them fails.
 void piece_after_piece() {
   Team team(3);
   std::vector<std::thread::id> first(3), last(3);
