@@ -174,7 +174,7 @@ class Stored:
       given, wanted = self.shapes.get(name), expected.get(name)
       if given is None or wanted is None or given != wanted:
         raise ValueError(
-          f"{self.path} is damaged or of another game: its arrays do not fit its game and options; "
+          f"{self.path} is damaged, of another game or of an earlier version: its arrays do not fit its game and options; "
           f"of {name} it has {_shape_text(given)}, expected {_shape_text(wanted)}."
         )
 

@@ -233,7 +233,7 @@ def test_wrong_input(tmp_path):
   solver = make()
   assert solver.tree is None and not hasattr(solver, "_strategies")
   solver.save(tmp_path / "run.safetensors")
-  with pytest.raises(ValueError, match="damaged or of another game"):
+  with pytest.raises(ValueError, match="damaged, of another game or of an earlier version"):
     HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors", abstraction=make(clusters=1).abstraction)
   rewrite(tmp_path / "run.safetensors", {"shards": DELETED})
   for load in (HierarchicalMCCFRSolver.load, load_policy):
