@@ -174,8 +174,8 @@ class Stored:
       given, wanted = self.shapes.get(name), expected.get(name)
       if given is None or wanted is None or given != wanted:
         raise ValueError(
-          f"{self.path} is damaged, of another game or of an earlier version: its arrays do not fit its game and options; "
-          f"of {name} it has {_shape_text(given)}, expected {_shape_text(wanted)}."
+          f"{self.path} is damaged, of another game or of an earlier version: its arrays do not fit its game "
+          f"and options; of {name} it has {_shape_text(given)}, expected {_shape_text(wanted)}."
         )
 
   def _places(self) -> Iterator[tuple[str, tuple[int, Shape]]]:

@@ -177,7 +177,7 @@ def test_a_large_array_where_a_small_one_belongs_is_not_read(solver, tmp_path):
   rewrite(path, arrays={"player0_block0": lambda _: np.zeros(2_500_000)})
   tracemalloc.start()
   try:
-    with pytest.raises(ValueError, match=r"large\.safetensors is damaged, of another game or of an earlier version"):
+    with pytest.raises(ValueError, match=r"large\.safetensors is damaged, of another game or"):
       ps_cfr_spiel.load_policy(path)
     assert tracemalloc.get_traced_memory()[1] < 5e6
   finally:
