@@ -5,8 +5,8 @@ is `NRMPlus`: its regrets are normalised, and its strategy differs from them by 
 kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
 the nearest: random rounding was worse in every game tried. In 32 they stay float32.
 
-In 16 bits sums of strategies have 16 too (`Rounded`): of each infostate their total, which only weighs what
-is added later, and the shares of it that make the average strategy. To the nearest, an addition below half a
+In 16 bits sums of strategies have 16 too (`Rounded`): of each infostate their total, which only weighs
+later additions, and the shares of it that make the average strategy. To the nearest, an addition below half a
 step would be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by a threshold
 of its own, which moves by the golden ratio from one iteration to the next: however long numbers add up, they
 lose or gain a few steps, where random thresholds would make that the square root of their count.
@@ -49,7 +49,7 @@ class Rounded(NamedTuple):
   @property
   def weights(self) -> Float[Array, "A rows H"]:
     """The sums in steps of the share of their total, float32; zero where there is no total."""
-    # In 16 bits to the end: of a large game a float32 copy is most of what a policy takes.
+    # In 16 bits to the end: of a large game a float32 copy is most of the memory of a policy.
     xp, total = namespace(self.codes), self.codes[-1:]
     ends = xp.concatenate([self.codes[:-1], xp.full_like(total, ALL)])
     begins = xp.concatenate([xp.zeros_like(total), ends[:-1]])
@@ -59,7 +59,7 @@ class Rounded(NamedTuple):
   def plus(
     self, added: Float[Array, "A rows H"], scale: Float[Array, ""] | np.float32, t: Int[Array, ""] | int
   ) -> "Rounded":
-    """The sums times `scale`, and what an iteration t adds to them.
+    """The sums times `scale`, and the additions of an iteration t.
 
     A share c moves by ((1 - c) s - c r) / total, where s is added to the actions up to its own and r to those
     after: by nothing at all where nothing is added, or to the only action that ever was.

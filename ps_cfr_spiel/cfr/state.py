@@ -89,7 +89,7 @@ class PlayerState(NamedTuple):
   def opened(self, step: Step, types: int) -> "PlayerState":
     """The player as a turn needs it, nothing compressed; `types` are the player's.
 
-    In 16 bits the average is what the turn adds to it.
+    In 16 bits the average is the addition of the turn.
     """
     wide = self.decompressed(step.rule)
     if isinstance(self.average, Sum):
