@@ -154,7 +154,7 @@ struct Narrow {
     const int64_t last = at.actions - 1;
     uint16_t *codes = array<uint16_t>(at, 3), *__restrict total = codes + last * at.next;
     const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at) * APART;
-    float unit[STRIP], least[STRIP], up_to[STRIP], after[STRIP];  // of what is added to actions up to one, and after it
+    float unit[STRIP], least[STRIP], up_to[STRIP], after[STRIP];  // additions up to an action, and after it
     for (int64_t h = 0; h < at.count; ++h) up_to[h] = after[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
       float* __restrict sum = sums + a * STRIP;
@@ -675,11 +675,11 @@ struct Streaming {
     }
   }
   static std::vector<const Unit*> below_trunk(const Unit* unit, const Unit* end) {
-    std::vector<const Unit*> found;
+    std::vector<const Unit*> below;
     for (; unit < end; ++unit) {
-      if (unit->depth == 1) found.push_back(unit);
+      if (unit->depth == 1) below.push_back(unit);
     }
-    return found;
+    return below;
   }
   int64_t size(int i) const { return seats[i].trunk * seats[i].width; }
   T* take(int64_t count) { return memory.emplace_back(count).data(); }
