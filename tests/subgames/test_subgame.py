@@ -370,9 +370,10 @@ def test_leaves_of_a_cut_are_made_when_they_are_read(monkeypatch):
   monkeypatch.setattr(LazyBoardLeaves, "take", lambda self, part: asked.append(part) or take(self, part))
   states = decisions(subgames)
   rivers = [s for s in states if subgames.labels.source.lines.place(s)[1]]
-  every = [subgames.cut(roots) for roots in [*([s] for s in states), [rivers[0], rivers[-1]]]]
-  whole_leaves = subgames.tree.leaves
-  assert "streets" in vars(whole_leaves)  # made for the last cut alone, which keeps other ends on each board
+  every, whole_leaves = [subgames.cut([s]) for s in states], subgames.tree.leaves
+  assert "streets" not in vars(whole_leaves)
+  every.append(subgames.cut([rivers[0], rivers[-1]]))  # which keeps other ends on each board
+  assert "streets" in vars(whole_leaves)
   made = BoardLeaves(whole_leaves.streets, whole_leaves.boards, whole_leaves.leaves, whole_leaves.batched)
   kinds = set()
   for cut, part in zip(every, asked, strict=True):
