@@ -157,8 +157,7 @@ def tree_needs(
   if streamed:  # reach and values are those of one board, and all-ins need no matrices
     in_place = counts.solved * itemsize * uncompressed > LARGE
     # Tables that change in place are there once; others are in full precision, the averages two arrays.
-    small = STATES * counts.solved * itemsize * (uncompressed + 1)
-    states = PAIRS * kept if in_place else small
+    states = PAIRS * kept if in_place else STATES * counts.solved * itemsize * (uncompressed + 1)
     return {
       "for strategies, averages and regrets": int(states),
       "for compiling and iterating": (CALLING if in_place else STREAMING + FOLDING * (counts.members > 0))
@@ -186,7 +185,7 @@ def policy_needs(actions: int, number: int) -> dict[str, int]:
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
-VALUING = 220 * 2**20  # of finding the values of a policy; peaks of one game vary by 100 MB, why is not known
+VALUING = 240 * 2**20  # of finding the values of a policy; peaks of one game vary by 100 MB, why is not known
 VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
 
 
