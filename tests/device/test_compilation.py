@@ -34,6 +34,25 @@ LATE = Shape(3, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=7)  # a game w
 SHALLOW = Shape(2, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=58)  # chance or a player moves second
 
 
+def test_options_that_this_jax_does_not_know(monkeypatch):
+  """The first call compiles without them, and so do later ones; an error of the function itself is raised."""
+  monkeypatch.setattr(compilation, "OPTIONS", {"xla_no_such_option": True})
+  monkeypatch.setattr(compilation, "_refused", False)
+  double = compilation.jit(donate_argnums=0)(lambda x: 2 * x)
+  assert double(jnp.ones(2)).tolist() == [2, 2]
+  assert compilation.compiler_options() is None
+  assert compilation.jit()(lambda x: x + 1)(1) == 2
+
+
+def test_errors_of_a_function_say_nothing_of_options():
+  def fails(x):
+    raise FloatingPointError("its own")
+
+  with pytest.raises(FloatingPointError, match="its own"):
+    compilation.jit()(fails)(1)
+  assert compilation.compiler_options() == compilation.OPTIONS
+
+
 def load(game):
   return pyspiel.load_game(game) if isinstance(game, str) else game_of(game)
 

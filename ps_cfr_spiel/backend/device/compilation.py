@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import jax
-import numpy as np
 from jax.core import Tracer
 
 Given = ParamSpec("Given")
@@ -40,14 +39,25 @@ def uncompiled_seconds() -> float:
   return time.monotonic() - _compiling.seconds
 
 
-@functools.cache
+_refused = False  # whether this process's XLA has refused `OPTIONS`
+
+
 def compiler_options() -> dict[str, bool] | None:
-  """`OPTIONS`, or None if this JAX does not know them; XLA's options come and go."""
+  """`OPTIONS`, or None once XLA has refused them."""
+  return None if _refused else OPTIONS
+
+
+def _refuses_options() -> bool:
+  """Whether this JAX does not know `OPTIONS`; XLA's options come and go.
+
+  To tell, it compiles something small with them, which is too slow for every start: ask after an error.
+  """
+  global _refused
   try:
-    jax.jit(lambda x: x + 1, compiler_options=OPTIONS)(np.float32(0))
+    jax.jit(lambda: None, compiler_options=OPTIONS)()
   except Exception:  # XLA's own error class has changed its name between versions
-    return None
-  return OPTIONS
+    _refused = True
+  return _refused
 
 
 def trim_heap() -> None:
@@ -63,7 +73,7 @@ def trim_heap() -> None:
 def jit(**options: Any) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
   """Decorate like `jax.jit`, with `OPTIONS` outside of a trace; `options` are `jax.jit`'s.
 
-  The compiler options are looked up at the first call: at import the user may still choose a device.
+  A JAX that does not know the options compiles without them, after the error of the first attempt.
   """
 
   def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -77,8 +87,8 @@ def jit(**options: Any) -> Callable[[Callable[Given, Result]], Callable[Given, R
       return function(*args, **kwargs)
 
     @functools.cache
-    def outermost():
-      return jax.jit(counted, compiler_options=compiler_options(), **options)
+    def outermost(refused: bool):
+      return jax.jit(counted, compiler_options=None if refused else OPTIONS, **options)
 
     @functools.wraps(function)
     def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -86,7 +96,12 @@ def jit(**options: Any) -> Callable[[Callable[Given, Result]], Callable[Given, R
       if traced:
         return inside(*args, **kwargs)
       before, began = compilations, time.monotonic()
-      results = outermost()(*args, **kwargs)
+      try:
+        results = outermost(_refused)(*args, **kwargs)
+      except Exception:
+        if _refused or not _refuses_options():
+          raise
+        results = outermost(_refused)(*args, **kwargs)
       if compilations > before:
         trim_heap()  # memory of the compilation
         _compiling.seconds += time.monotonic() - began
