@@ -114,6 +114,22 @@ def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
   assert rows(tmp_path)[-1][0] == 150
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_quiet_solve_has_no_notices(quiet, tmp_path, monkeypatch):
+  """Of evaluations, too, each of which takes a thread; other runs have them."""
+  shown = []
+
+  def evaluate(solver, progress):
+    shown.append(progress)
+    return usual(solver, progress)
+
+  usual = ps_cfr_spiel.PSCFRSolver._evaluate
+  monkeypatch.setattr(ps_cfr_spiel.PSCFRSolver, "_evaluate", evaluate)
+  words = ["solve", "kuhn_poker", "--iterations=2", "--noplot", f"--output={tmp_path}"]
+  assert command_line.run([*words, *["--quiet"] * quiet]) == 0
+  assert {*shown} == {False if quiet else None}
+
+
 def test_evaluate_agrees_with_openspiel(solved):
   out = program("evaluate", solved[0] / "run.safetensors")
   policy = ps_cfr_spiel.load_policy(solved[0] / "run.safetensors")

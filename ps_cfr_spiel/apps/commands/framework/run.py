@@ -83,7 +83,8 @@ class Run:
     if self.points and self.points[-1].iteration == self.solver.iteration:
       return
     with self.measuring:
-      evaluation, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
+      evaluation = self.solver.evaluation(False if self.quiet else None)
+      seconds = self.earlier_seconds + self.seconds
     self.points.append(
       ps.measures.Point(
         self.solver.iteration, seconds, float(evaluation.exploitability), float(evaluation.value)
