@@ -230,7 +230,7 @@ def test_without_matplotlib_an_error_says_what_to_install(module):
 
 
 def test_no_global_state_of_matplotlib_is_touched():
-  code = "import sys, ps_cfr_spiel.apps.pictures; assert 'matplotlib.pyplot' not in sys.modules"
+  code = "import sys; from ps_cfr_spiel.apps.pictures import *; assert 'matplotlib.pyplot' not in sys.modules"
   subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 

@@ -6,41 +6,11 @@ them; `style` has the shared colours and sizes. Figures are made without pyplot:
 change no global state. Save one with `figure.savefig("name.png")`.
 """
 
+import lazy_loader
+
 try:
-  import matplotlib
+  import matplotlib.figure  # which all pictures need; if it is missing, that is known before a long run
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: run pip install 'ps_cfr_spiel[plot]'") from error
 
-from ps_cfr_spiel.apps.pictures.bars import bars
-from ps_cfr_spiel.apps.pictures.cluster_pictures import bucket_chart, cluster_chart
-from ps_cfr_spiel.apps.pictures.curves import (
-  bands,
-  dress,
-  exploitability_curve,
-  figure_with_panels,
-  iterations_and_seconds,
-  training_losses,
-)
-from ps_cfr_spiel.apps.pictures.hand_charts import hand_chart
-from ps_cfr_spiel.apps.pictures.next_cards import card_chart
-from ps_cfr_spiel.apps.pictures.positions import all_positions, position
-from ps_cfr_spiel.apps.pictures.style import action_colors
-from ps_cfr_spiel.apps.pictures.trees import public_tree
-
-__all__ = [
-  "action_colors",
-  "all_positions",
-  "bands",
-  "bars",
-  "bucket_chart",
-  "card_chart",
-  "cluster_chart",
-  "dress",
-  "exploitability_curve",
-  "figure_with_panels",
-  "hand_chart",
-  "iterations_and_seconds",
-  "position",
-  "public_tree",
-  "training_losses",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,12 @@
 """Limits on histories and memory for compiling a game, and the watch over them during an enumeration."""
 
+from __future__ import annotations
+
 import dataclasses
+import functools
 import math
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyspiel
 
@@ -12,6 +15,9 @@ from ps_cfr_spiel.compilation.histories.size_estimate import LONGEST, SizeEstima
 from ps_cfr_spiel.memory import HISTORY, TooLarge, allowed_memory, readable_bytes, readable_count
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.reports import progress_bar
+
+if TYPE_CHECKING:
+  from tqdm import tqdm
 
 PATIENCE_SECONDS = 3600  # of an enumeration in Python, unless `limit` is given
 TRIED_SECONDS = 60  # most of an enumeration to a limit that the estimate exceeds, if not surely
@@ -50,7 +56,7 @@ class Limits:
   memory: float  #: maximum bytes, for the histories and the tree
 
   @classmethod
-  def create(cls, limit: object = LIMIT, memory: object = None) -> "Limits":
+  def create(cls, limit: object = LIMIT, memory: object = None) -> Limits:
     """The limits given by a user; without `memory`, a share of the free memory.
 
     ValueError if one of them is not a number, or too small.
@@ -98,10 +104,15 @@ class Watch:
     self.start = time.perf_counter()
     self.most = min(limits.histories, limits.memory / HISTORY)  # histories within both limits
     self.size, self.impatient = size, in_python and limits.histories == LIMIT
-    self.bar = progress_bar(
-      progress, unit=" histories", desc="Enumerating", unit_scale=True, delay=1, leave=False
-    )
+    self.progress = progress
     self._announce(0)
+
+  @functools.cached_property
+  def bar(self) -> tqdm:
+    """Its progress bar, made at the first look: the import of tqdm takes longer than a small game."""
+    return progress_bar(
+      self.progress, unit=" histories", desc="Enumerating", unit_scale=True, delay=1, leave=False
+    )
 
   def look(self, count: int, enumeration: EnumerationProgress) -> int:
     """Look again after `count` histories; returns the count for the next look, or raises TooLarge."""
@@ -173,11 +184,12 @@ class Watch:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
     return f"{self.game} {what}: {about}, by {size.probes} random paths through it. {change}."
 
-  def __enter__(self) -> "Watch":
+  def __enter__(self) -> Watch:
     return self
 
   def __exit__(self, *_: object) -> None:
-    self.bar.close()
+    if "bar" in vars(self):
+      self.bar.close()
 
 
 def readable_seconds(number: float) -> str:

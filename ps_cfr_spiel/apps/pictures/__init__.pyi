@@ -1,0 +1,15 @@
+from .bars import bars as bars
+from .cluster_pictures import bucket_chart as bucket_chart
+from .cluster_pictures import cluster_chart as cluster_chart
+from .curves import bands as bands
+from .curves import dress as dress
+from .curves import exploitability_curve as exploitability_curve
+from .curves import figure_with_panels as figure_with_panels
+from .curves import iterations_and_seconds as iterations_and_seconds
+from .curves import training_losses as training_losses
+from .hand_charts import hand_chart as hand_chart
+from .next_cards import card_chart as card_chart
+from .positions import all_positions as all_positions
+from .positions import position as position
+from .style import action_colors as action_colors
+from .trees import public_tree as public_tree
