@@ -119,7 +119,7 @@ class TreeCounts(NamedTuple):
 STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
 FOLDING = 90 * 2**20  # in addition with folded suits, whose old tables the C library keeps in part
 CALLING = 12 * 2**20  # of the same where tables change in place, by direct calls, and nothing is compiled
-PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
+PAIRS = 1.02  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 2.75  # of a run with smaller tables: before and after a part, and most of the last one seen
 ROW = 150  # bytes of a row or a leaf while the pass over all boards is made

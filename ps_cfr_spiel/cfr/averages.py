@@ -25,6 +25,7 @@ from ps_cfr_spiel.cfr.rule import Rule, namespace, time_of
 from ps_cfr_spiel.tree import Array, PlayerTree
 
 LENGTH = 16  # iterations of a block, and a power of two; those before are shorter
+FEW = 64  # iterations whose powers are added up one by one in `counted_before`
 
 
 class Sum(NamedTuple):
@@ -75,6 +76,10 @@ class Step(NamedTuple):
     """The weight of the iteration in the average; 0 up to `averaging_delay` (Schmid 2021, Section 21.1)."""
     return self.counts(dtype) * weight(self.t, self.rule.gamma, dtype)
 
+  def before(self, dtype: DTypeLike) -> Float[Array, "..."]:
+    """The weight of all iterations before, without the rule's schedule."""
+    return counted_before(self.t, self.averaging_delay, self.rule.gamma, dtype)
+
   def counts(self, dtype: DTypeLike) -> Float[Array, "..."]:
     """The same without t ** gamma: 0 up to `averaging_delay`, else 1 or by the rule's schedule."""
     return (self.t > self.averaging_delay).astype(dtype) * self.rule.schedule(self.t, dtype)
@@ -106,6 +111,29 @@ def played(
 def weight(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:
   """The weight of iteration t from 1 to 2 ** gamma."""
   return (time_of(t, dtype) / time_of(_power(t), dtype)) ** gamma
+
+
+def counted_before(
+  t: Int[Array, "..."], delay: Int[Array, ""] | int, gamma: float, dtype: DTypeLike
+) -> Float[Array, "..."]:
+  """The weights of the iterations before t and after `delay`, added up, as `weight` scales that of t."""
+  xp, delay = namespace(t), np.asarray(delay) if namespace(t) is np else jnp.asarray(delay)
+  time, skipped = time_of(t, dtype), time_of(delay, dtype)
+  counted = _powers(t, gamma, dtype) - 1 - (skipped / time) ** gamma * _powers(delay, gamma, dtype)
+  return weight(t, gamma, dtype) * xp.maximum(counted, 0)
+
+
+def _powers(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:
+  """The sum of (s / t) ** gamma over s from 1 to t; after the first by Euler and Maclaurin."""
+  xp, s = namespace(t), np.arange(1, FEW + 1, dtype=float)
+  table = np.array([0, *(np.sum((s[:n] / n) ** gamma) for n in range(1, FEW + 1))])
+
+  def smooth(x):
+    return x / (gamma + 1) + 0.5 + gamma / (12 * x) - gamma * (gamma - 1) * (gamma - 2) / (720 * x**3)
+
+  late = xp.maximum(time_of(t, dtype), FEW)
+  late = smooth(late) + float(table[-1] - smooth(FEW)) * (FEW / late) ** gamma
+  return xp.where(t < FEW, xp.asarray(table, late.dtype)[xp.minimum(t, FEW)], late)
 
 
 def last_of_block(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:

@@ -208,33 +208,36 @@ def _has_pair(players: Players) -> bool:
 
 def iterate_in_library(made: TableCall, players: Players, step: Step, count: Int[Array, ""]) -> Players:
   """The players after `count` iterations from a step on, at most `averages.LENGTH`, in a trace."""
-  rows = iteration_numbers(step, averages.LENGTH, players[0].dtype)
+  rows = iteration_numbers(step, averages.LENGTH, players[0].dtype, players[0].keeps_shares)
   return with_tables(players, made.traced(count, rows, tables_of_players(players)))
 
 
-def iteration_numbers(step: Step, count: int, dtype: DTypeLike) -> Float[Array, "count K"]:
+def iteration_numbers(step: Step, count: int, dtype: DTypeLike, shares: bool) -> Float[Array, "count K"]:
   """The numbers of iterations from a step on, as calls of whole iterations read them.
 
-  They are 1 if averages are carried over, their factor, the first threshold of `sixteen_bits`, and then
-  those of a turn.
+  They are 1 if averages are carried over, their factor, the first threshold of `sixteen_bits`, the weight of
+  all before in an average that is kept as `shares`, and then those of a turn.
   """
 
   def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
-    return _joined((*_carried(t, step.rule), *_of_turn(step._replace(t=t), dtype)), dtype)
+    at = step._replace(t=t)
+    return _joined((*_carried(at, dtype, shares), *_of_turn(at, dtype)), dtype)
 
   return jax.vmap(numbers)(step.t + jnp.arange(count, dtype=jnp.int32))
 
 
-def numbers_on_host(step: Step, count: int, dtype: DTypeLike) -> Float[np.ndarray, "count K"]:
+def numbers_on_host(step: Step, count: int, dtype: DTypeLike, shares: bool) -> Float[np.ndarray, "count K"]:
   """The same by NumPy, each rounded once; late in a run the powers of 1 - 1 / t in float32 are rough."""
   t = step.t + np.arange(count, dtype=np.int32)
   with np.errstate(all="ignore"):  # powers of zero, and those that are infinite
-    numbers = *_carried(t, step.rule), *_of_turn(step._replace(t=t), dtype)
+    numbers = *_carried(step._replace(t=t), dtype, shares), *_of_turn(step._replace(t=t), dtype)
     return np.stack([np.broadcast_to(np.asarray(x), t.shape) for x in numbers], 1).astype(dtype)
 
 
-def _carried(t: Int[Array, "..."], rule: Rule) -> tuple[Array, Array, Array]:
-  return averages.begins(t), averages.scale(t, rule.gamma), first_threshold(t, namespace(t))
+def _carried(step: Step, dtype: DTypeLike, shares: bool) -> tuple[Array | float, ...]:
+  t, threshold = step.t, first_threshold(step.t, namespace(step.t))
+  before = step.before(dtype) if shares else 0.0  # what is not read would be code to compile
+  return averages.begins(t), averages.scale(t, step.rule.gamma), threshold, before
 
 
 def _of_turn(step: Step, dtype: DTypeLike) -> tuple[Scalar, ...]:

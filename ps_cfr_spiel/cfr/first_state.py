@@ -60,7 +60,7 @@ def init(
       rule=rules,
     )
     with np.errstate(divide="ignore"):  # of sums of nothing
-      one = one.compressed(rule, bits) if compressed else one
+      one = one.begun(rule, bits) if compressed else one
 
     def filled(tables):
       of_shapes = zip(tables, shapes, strict=True)

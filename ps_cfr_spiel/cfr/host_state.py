@@ -118,14 +118,14 @@ def _made(tree: PublicTree, players: Players, method: "Method") -> TableCall:
 class _NumbersAhead:
   """The numbers of iterations (`numbers_on_host`), of many at once."""
 
-  def __init__(self, first: Step, dtype: np.dtype):
+  def __init__(self, first: Step, dtype: np.dtype, shares: bool):
     """Look ahead from an iteration on."""
-    self._first, self._dtype = first, dtype
+    self._first, self._dtype, self._shares = first, dtype, shares
     self._look(int(first.t) - 1)
 
   def _look(self, done: int) -> None:
     step = self._first._replace(t=np.array(done + 1, np.int32))
-    rows = numbers_on_host(step, AHEAD, self._dtype)
+    rows = numbers_on_host(step, AHEAD, self._dtype, self._shares)
     self._ahead = (done, rows, address_of(rows))  # replaced whole: another thread may read it meanwhile
 
   @property
@@ -174,7 +174,7 @@ class Method(NamedTuple):
   def numbers_after(self, state: SolverState | HostState) -> _NumbersAhead:
     """The numbers of the iterations that follow."""
     first = Step(np.array(int(state.iteration) + 1, np.int32), self.averaging_delay, self.rule, self.tremble)
-    return _NumbersAhead(first, state.players[0].dtype)
+    return _NumbersAhead(first, state.players[0].dtype, state.players[0].keeps_shares)
 
 
 class DirectRun(abc.ABC):

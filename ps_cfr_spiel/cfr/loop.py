@@ -40,6 +40,7 @@ from ps_cfr_spiel.tree import (
   collapse,
   column_of,
   expand,
+  normalise,
   others_reach,
   sum_actions,
   tables_of,
@@ -71,6 +72,15 @@ def _own_reach(game: _Game, player: int, reach: Reach) -> Float[Array, "S H"]:
   if isinstance(sequences, list):
     return column_of(sequences, game.tree.players[player].types)
   return sequences
+
+
+def _average_reach(game: _Game, player: int, state: PlayerState) -> Sequence[Float[Array, "_A _rows _H"]]:
+  """The player's own reach by the average strategy, where that is kept without its sums; else nothing."""
+  if isinstance(state.average, Sum):
+    return ()
+  strategy = expand(game.sets[player], list(map(normalise, state.weights)))
+  column = _collapsed(game, player, _own_reach(game, player, game.passes[player].down(strategy)))
+  return tables_of(column, [x.shape for x in state.strategy])
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
@@ -143,7 +153,8 @@ def _turn(
   else:
     regrets = _regrets(game, player, wide, leaf_values, step)
     after = _learn(game, player, wide, own_reach, regrets, step)
-  return after._replace(recorded=_recorded(game, player, state, leaf_values, step)).kept_as(state, step)
+  recorded = _recorded(game, player, state, leaf_values, step)
+  return after._replace(recorded=recorded).kept_as(state, _average_reach(game, player, state), step)
 
 
 def iterate(
@@ -237,5 +248,5 @@ def take_turn(
     of_player, recorded = _reach(game, player, before, step), ()
   own_reach = _own_reach(game, player, of_player)
   after = _learn(game, player, wide, own_reach, regrets, step)._replace(recorded=recorded)
-  players[player] = after.kept_as(before, step)
+  players[player] = after.kept_as(before, _average_reach(game, player, before), step)
   return tuple(players), regrets

@@ -5,11 +5,12 @@ is `NRMPlus`: its regrets are normalised, and its strategy differs from them by 
 kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
 the nearest: random rounding was worse in every game tried. In 32 they stay float32.
 
-In 16 bits sums of strategies have 16 too (`Rounded`): of each infostate their total, which only weighs
-later additions, and the shares of it that make the average strategy. To the nearest, an addition below half a
-step would be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by a threshold
-of its own, which moves by the golden ratio from one iteration to the next: however long numbers add up, they
-lose or gain a few steps, where random thresholds would make that the square root of their count.
+In 16 bits the average strategy is kept itself, as shares of 16 bits (`Shares`). What an iteration adds counts
+against all before, and that is the weight of the iterations before, a number, times the player's own reach of
+the infostate by the average: sums of strategies are that in every infostate. To the nearest, an addition
+below half a step would be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by
+a threshold of its own, which moves by the golden ratio from one iteration to the next: however long numbers
+add up, they lose or gain a few steps, where random thresholds would make that the square root of their count.
 """
 
 import math
@@ -24,42 +25,36 @@ from ps_cfr_spiel.cfr.rule import Rule, namespace
 from ps_cfr_spiel.tree import Array
 
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
-ALL = np.float32(65535)  # steps of a share of one
-FAINTEST = 2.0**-90  # of the totals of sums; below, there is nothing
+ALL = np.float32(65520)  # steps of a share of one, which up to ten actions divide
+FAINTEST = 2.0**-90  # of the totals of sums, which may be zero
 MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
 
 
-class Rounded(NamedTuple):
-  """Sums of the strategies of a bucket: shares in a total of each infostate."""
+class Shares(NamedTuple):
+  """An average strategy of a bucket: of each action but the last the share of the actions up to it."""
 
-  #: of each action but the last the share of the sums up to it in the total, in steps; and last the total, by
-  #: the upper 16 bits of a float32 without its sign.
-  codes: UInt16[Array, "A rows H"]
+  codes: UInt16[Array, "A-1 rows H"]  #: in steps
 
   @classmethod
-  def of(cls, sums: Float[Array, "A rows H"], t: Int[Array, ""] | int) -> "Rounded":
-    """Sums, rounded for iteration t."""
-    return cls(namespace(sums).zeros(sums.shape, np.uint16)).plus(sums, np.float32(1), t)
-
-  @property
-  def total(self) -> Float[Array, "1 rows H"]:
-    """The sums of all actions, float32."""
-    return _float(self.codes[-1:].astype("int32") << 15)
+  def even(cls, actions: int) -> "Shares":
+    """Uniform play of one infostate, to the last bit for up to ten actions."""
+    return cls(
+      np.round(ALL * np.arange(1, actions, dtype=np.float32) / actions).astype(np.uint16)[:, None, None]
+    )
 
   @property
   def weights(self) -> Float[Array, "A rows H"]:
-    """The sums in steps of the share of their total, float32; zero where there is no total."""
+    """The strategy in steps, float32."""
     # In 16 bits to the end: of a large game a float32 copy is most of the memory of a policy.
-    xp, total = namespace(self.codes), self.codes[-1:]
-    ends = xp.concatenate([self.codes[:-1], xp.full_like(total, ALL)])
-    begins = xp.concatenate([xp.zeros_like(total), ends[:-1]])
-    steps = xp.maximum(ends, begins) - begins  # shares that are equal may be a step apart
-    return (steps * (total > 0)).astype("float32")
+    xp, (_, *shape) = namespace(self.codes), self.codes.shape
+    nothing, all_of_it = xp.zeros((1, *shape), np.uint16), xp.full((1, *shape), ALL, np.uint16)
+    ends, begins = xp.concatenate([self.codes, all_of_it]), xp.concatenate([nothing, self.codes])
+    return (xp.maximum(ends, begins) - begins).astype("float32")  # shares that are equal may be a step apart
 
   def plus(
-    self, added: Float[Array, "A rows H"], scale: Float[Array, ""] | np.float32, t: Int[Array, ""] | int
-  ) -> "Rounded":
-    """The sums times `scale`, and the additions of an iteration t.
+    self, added: Float[Array, "A rows H"], before: Float[Array, "1 rows H"], t: Int[Array, ""] | int
+  ) -> "Shares":
+    """With the additions of an iteration t to sums that were `before` in all.
 
     A share c moves by ((1 - c) s - c r) / total, where s is added to the actions up to its own and r to those
     after: by nothing at all where nothing is added, or to the only action that ever was.
@@ -67,13 +62,11 @@ class Rounded(NamedTuple):
     xp = namespace(added)
     below = xp.cumsum(added, axis=0)
     above = xp.flip(xp.cumsum(xp.flip(added[1:], 0), axis=0), 0)
-    total, threshold = self.total * scale + below[-1:], thresholds(t, (1, *added.shape[1:]), xp)
-    share = self.codes[:-1].astype("float32")
+    total, threshold = before + below[-1:], thresholds(t, (1, *added.shape[1:]), xp)
+    share = self.codes.astype("float32")
     moved = ((ALL - share) * below[:-1] - share * above) / xp.maximum(total, FAINTEST)
     shares = xp.clip(share + xp.round(moved + (threshold - np.float32(0.5))), 0, ALL)
-    code = (_bits(total) + (threshold * 2.0**15).astype("int32")) >> 15
-    codes = shares, xp.where(total < FAINTEST, 0, code)
-    return Rounded(xp.concatenate([x.astype(np.uint16) for x in codes]))
+    return Shares(shares.astype(np.uint16))
 
 
 def first_threshold(t: Int[Array, "*n"] | int, xp: ModuleType = jnp) -> Float[Array, "*n"]:
@@ -99,6 +92,12 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> None:
     raise ValueError(
       f"bits=16 keeps regrets from -1 to 1, and those of {type(rule).__name__} may have any size; choose the "
       "rule 'nrm+', or give your rule's own class the methods compress and decompress."
+    )
+  kind = type(rule)
+  if bits == 16 and not (kind.schedule is Rule.schedule and kind.trust is Rule.trust):
+    raise ValueError(
+      f"bits=16 weighs iteration t by t ** gamma alone, and {kind.__name__} has a schedule or a trust of its "
+      "own; choose the rule 'nrm+', or leave bits out."
     )
 
 
@@ -131,9 +130,10 @@ def ratios(code: Int[Array, "..."]) -> Float[Array, "..."]:
 
 
 def power_above(x: Float[Array, "..."]) -> UInt8[Array, "..."]:
-  """The exponent of the power of two above numbers of at least 0, as float32 has it; 0 for zero."""
+  """Exponents, as of float32, of the powers of two above numbers of at least 0: 0 for zero, 255 for NaN."""
   xp = namespace(x)
-  return xp.where(x < xp.finfo(x.dtype).tiny, 0, (_bits(x) >> 23) + 1).astype(xp.uint8)
+  exponent = xp.minimum((_bits(xp.abs(x)) >> 23) + 1, 255)
+  return xp.where(x < xp.finfo(x.dtype).tiny, 0, exponent).astype(xp.uint8)
 
 
 def power(exponent: UInt8[Array, "..."]) -> Float[Array, "..."]:

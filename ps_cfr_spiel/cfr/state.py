@@ -24,7 +24,7 @@ from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
-from ps_cfr_spiel.cfr.sixteen_bits import Rounded
+from ps_cfr_spiel.cfr.sixteen_bits import Shares
 from ps_cfr_spiel.tree import (
   Array,
   BoardPasses,
@@ -38,6 +38,7 @@ from ps_cfr_spiel.tree import (
   evaluate,
   expand,
   normalise,
+  sum_actions,
   tables_of,
 )
 
@@ -52,9 +53,9 @@ class PlayerState(NamedTuple):
 
   #: the current strategy for each bucket; `sixteen_bits` has another form.
   strategy: tuple[Shaped[Array, "_A _rows H"], ...]
-  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array; in 16 bits the same
-  #: of each bucket.
-  average: Sum | tuple[Rounded, ...]
+  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array; in 16 bits the
+  #: average strategy of each bucket.
+  average: Sum | tuple[Shares, ...]
   rule: tuple[RuleState, ...]  #: the rule's own state of each bucket
   #: sums of records of the leaf evaluator (`LeafEvaluator.recorded`), weighted as `average` is, and last
   #: the sum of the weights; empty if it records nothing.
@@ -64,6 +65,11 @@ class PlayerState(NamedTuple):
   def is_compressed(self) -> bool:
     """True if the tables are in the form of `Rule.compress`."""
     return any(table.dtype == np.int8 for table in self.strategy)
+
+  @property
+  def keeps_shares(self) -> bool:
+    """True if the average is a strategy in 16 bits."""
+    return not isinstance(self.average, Sum)
 
   @property
   def dtype(self) -> np.dtype:
@@ -77,10 +83,14 @@ class PlayerState(NamedTuple):
       return tables_of(self.average.total, [x.shape for x in self.strategy])
     return [x.weights for x in self.average]
 
-  def compressed(self, rule: Rule, bits: int, t: Int[Array, ""] | int = 0) -> "PlayerState":
-    """The player after iteration t with tables in the form of 16 or 32 bits."""
-    average = self.average if bits == 32 else tuple(Rounded.of(table, t) for table in self.weights)
-    return self._with_rule_compressed(rule, bits)._replace(average=average)
+  def begun(self, rule: Rule, bits: int) -> "PlayerState":
+    """The player before the first iteration, with tables in the form of 16 or 32 bits."""
+    average = self.average if bits == 32 else tuple(Shares.even(len(table)) for table in self.strategy)
+    return self.compressed(rule, bits)._replace(average=average)
+
+  def compressed(self, rule: Rule, bits: int) -> "PlayerState":
+    """The player with a strategy and a rule's tables in the form of 16 or 32 bits."""
+    return self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
 
   def decompressed(self, rule: Rule) -> "PlayerState":
     """The player with a strategy and a rule's tables that are not compressed; others are unchanged."""
@@ -94,19 +104,22 @@ class PlayerState(NamedTuple):
     wide = self.decompressed(step.rule)
     if isinstance(self.average, Sum):
       return wide
-    nothing = [jnp.zeros(x.codes.shape, wide.dtype) for x in self.average]
+    nothing = [jnp.zeros(x.shape, wide.dtype) for x in self.strategy]
     return wide._replace(average=Sum(None, column_of(nothing, types)))
 
-  def kept_as(self, before: "PlayerState", step: Step) -> "PlayerState":
-    """The player after an iteration with compressed tables if those `before` are, else unchanged."""
+  def kept_as(
+    self, before: "PlayerState", reach: Sequence[Float[Array, "_A _rows H"]], step: Step
+  ) -> "PlayerState":
+    """The player after an iteration with compressed tables if those `before` are, else unchanged.
+
+    `reach` is in 16 bits the player's own by the average `before`, for each bucket.
+    """
     if isinstance(before.average, Sum):
       return self.compressed(step.rule, 32) if before.is_compressed else self
-    scale, pairs = averages.scale(step.t, step.rule.gamma), zip(before.average, self.weights, strict=True)
-    average = tuple(sums.plus(added, scale, step.t) for sums, added in pairs)
-    return self._with_rule_compressed(step.rule, 16)._replace(average=average)
-
-  def _with_rule_compressed(self, rule: Rule, bits: int) -> "PlayerState":
-    return self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
+    weight, average = step.before(self.dtype), []
+    for shares, added, by_average in zip(before.average, self.weights, reach, strict=True):
+      average.append(shares.plus(added, weight * sum_actions(by_average), step.t))
+    return self.compressed(step.rule, 16)._replace(average=tuple(average))
 
   def _changed(self, change: Callable[[Array, RuleState], tuple[Array, RuleState]]) -> "PlayerState":
     buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]
@@ -190,7 +203,7 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
     state = PlayerState((column[:, None],), average, (rule.init((actions, 1, 1), dtype),))
     if is_kept_compressed(rule, dtype, bits, compensated):
       with np.errstate(divide="ignore"):  # of sums of nothing
-        state = state.compressed(rule, bits)
+        state = state.begun(rule, bits)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
@@ -252,7 +265,8 @@ def evaluate_average(tree: PublicTree, state: ReadState, sets: Abstraction = WHO
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
-  return _board_by_board(tree, [_readable(player.average) for player in state.players])
+  codes = isinstance(tree.stream, BoardTraversal)  # which the library reads as they are
+  return _board_by_board(tree, [_readable(player, codes) for player in state.players])
 
 
 def evaluate_current(
@@ -272,9 +286,11 @@ def evaluate_current(
   return _board_by_board(tree, [Sum(None, -column) for column in columns])  # each sum is of one strategy
 
 
-def _readable(average: Sum | tuple[Rounded, ...]) -> Sequence[Array | None]:
-  """An average as a traversal reads it."""
-  return average if isinstance(average, Sum) else [x.codes for x in average]
+def _readable(player: PlayerState, codes: bool) -> Sequence[Array | None]:
+  """An average as a traversal reads it; in 16 bits the codes or the weights of each bucket."""
+  if isinstance(player.average, Sum):
+    return player.average
+  return [x.codes for x in player.average] if codes else player.weights
 
 
 def _board_by_board(tree: PublicTree, sums: Sequence[Sequence[Array | None]]) -> Evaluation:

@@ -65,8 +65,8 @@ class BoardAxis:
     strategies = []
     for passes, arrays in zip(self.passes, averages, strict=True):
       given = [x for x in arrays if x is not None]
-      if given and given[0].dtype == np.uint16:
-        tables = [codes.astype("float32") for codes in given]
+      if given and given[0].ndim == 3:
+        tables = given
       else:
         total = given[0] - given[1] if len(given) > 1 else -given[0]
         tables = tables_of(total, self.players[passes.player].buckets)

@@ -239,8 +239,8 @@ class Traversal(Protocol):
     """The worth of each player's best response to the averages, and their value to player 0.
 
     `averages` has of each player the pair of arrays that is the sum of strategies (`cfr.averages.Sum`), in
-    columns of buckets, or in 16 bits the codes of each bucket; `leaves` are the tree's. In a general-sum game
-    their value to player 1 too, the fourth number.
+    columns of buckets, or in 16 bits of each bucket the codes, if it is the library's, else the weights;
+    `leaves` are the tree's. In a general-sum game their value to player 1 too, the fourth number.
     """
     ...
 

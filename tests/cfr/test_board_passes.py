@@ -103,6 +103,18 @@ def test_a_run_in_two_calls_is_a_run_in_one():
     np.testing.assert_array_equal(x, y)
 
 
+def test_averages_in_16_bits_are_evaluated_as_the_policy_is():
+  with rehearsal("gpu"):
+    solver = PSCFRSolver(pyspiel.load_game(GAMES["river"]), bits=16, device="gpu")
+    assert str(solver.engine) == "xla on an axis of boards"
+    solver.run(20, progress=False)
+    value, exploitability = solver.value(), solver.exploitability()
+    strategies = solver.average_policy().strategies
+  expected = tree.evaluate(solver.tree, strategies)
+  np.testing.assert_allclose(value, expected.value, atol=1e-3)
+  np.testing.assert_allclose(exploitability, expected.exploitability, rtol=1e-4)
+
+
 def test_a_checkpoint_of_either_engine_goes_on_in_the_other(tmp_path):
   game, path = pyspiel.load_game(FLOP), tmp_path / "run.safetensors"
   options = {"rule": "dcfr", "alternating": False, "dtype": "float64"}

@@ -36,8 +36,8 @@ def in_a_trace(solver, monkeypatch):
   """The program of a run, with the numbers of direct calls, each rounded once."""
   given = solver.options
   step = Step(np.array(1, np.int32), given.averaging_delay, solver.rule, given.tremble)
-  rows = numbers_on_host(step, 2 * AHEAD, solver.dtype)
-  taken = lambda step, count, _: jax.lax.dynamic_slice_in_dim(jnp.asarray(rows), step.t - 1, count)  # noqa: E731
+  rows = numbers_on_host(step, 2 * AHEAD, solver.dtype, given.bits == 16)
+  taken = lambda step, count, *_: jax.lax.dynamic_slice_in_dim(jnp.asarray(rows), step.t - 1, count)  # noqa: E731
   monkeypatch.setattr(engines, "iteration_numbers", taken)
   method = {"rule": solver.rule, "alternating": given.alternating, "tremble": given.tremble}
   run = jax.jit(functools.partial(cfr.iterate, sets=solver._sets, **method))
@@ -75,14 +75,14 @@ def test_the_numbers_of_iterations_are_those_in_a_trace(name):
   with precision("float64"), np.errstate(all="ignore"):
     for t in (1, 1000, 10**6):
       step = Step(np.array(t, np.int32), t + 3, rule, 0.5)
-      expected = jax.jit(lambda step=step: engines.iteration_numbers(step, 40, "float64"))()
-      np.testing.assert_allclose(numbers_on_host(step, 40, "float64"), expected, rtol=1e-9)
+      expected = jax.jit(lambda step=step: engines.iteration_numbers(step, 40, "float64", True))()
+      np.testing.assert_allclose(numbers_on_host(step, 40, "float64", True), expected, rtol=1e-9)
 
 
 def test_numbers_in_float32_are_rounded_once():
   """NRM+ fades the past by 1 - (1 - 1 / t) ** 3, of which float32 keeps two digits where t is a million."""
   step = Step(np.array(10**6, np.int32), 0, cfr.NRMPlus())
-  fade = numbers_on_host(step, 1, "float32")[0, 6]
+  fade = numbers_on_host(step, 1, "float32", False)[0, 7]
   assert fade == np.float32(1 - (1 - Fraction(1, 10**6)) ** 3)
 
 

@@ -8,9 +8,9 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.backend.device import check_finite
-from ps_cfr_spiel.cfr import sixteen_bits
+from ps_cfr_spiel import PSCFRSolver, cfr, tree
+from ps_cfr_spiel.backend.device import check_finite, precision
+from ps_cfr_spiel.cfr import averages, sixteen_bits
 
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -48,62 +48,114 @@ def shares_of(kept):
   return weights / weights.sum(0)
 
 
+def shares_like(shape, seed=0):
+  """Sums of strategies of an average of some total, in 16 bits; and the total."""
+  rng = np.random.default_rng(seed)
+  total = (10.0 ** rng.uniform(-20, 10, (1, *shape[1:]))).astype(np.float32)
+  sums = total * rng.dirichlet([0.3] * shape[0], shape[1:]).transpose(2, 0, 1).astype(np.float32)
+  return sums, sums.sum(0, keepdims=True)
+
+
+def kept_shares(sums, t=1):
+  """What is kept after the first iteration that counts."""
+  return sixteen_bits.Shares.even(len(sums)).plus(jnp.asarray(sums), jnp.zeros((1, *sums.shape[1:])), t)
+
+
 @pytest.mark.parametrize("t", [1, 77, 3_000_000])
 def test_shares_of_sums_are_off_by_a_step_at_most_and_by_none_on_average(t):
-  rng = np.random.default_rng(t)
-  total = 10.0 ** rng.uniform(-20, 10, (1, 40, 500))
-  sums = (total * rng.dirichlet([0.3] * 3, (40, 500)).transpose(2, 0, 1)).astype(np.float32)
-  kept = sixteen_bits.Rounded.of(jnp.asarray(sums), t)
-  assert (kept.codes.dtype, kept.codes.shape) == (np.uint16, sums.shape)
-  wrong = (shares_of(kept) - sums / sums.sum(0)) * sixteen_bits.ALL
+  sums, total = shares_like((3, 40, 500), t)
+  kept = kept_shares(sums, t)
+  assert (kept.codes.dtype, kept.codes.shape) == (np.uint16, (2, 40, 500))
+  wrong = (shares_of(kept) - sums / total) * sixteen_bits.ALL
   assert np.abs(wrong).max() <= 1.02 and np.abs(wrong[:2].mean()) < 0.02
-  off = np.asarray(kept.total, float) / sums.sum(0, dtype=float) - 1
-  assert np.abs(off).max() <= 2.0**-7 and np.abs(off.mean()) < 1e-4
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0**-7])
-def test_what_is_kept_stays_where_nothing_is_added_or_what_is_pure_alone(scale):
-  """Whatever the threshold."""
-  rng = np.random.default_rng(0)
-  kept = sixteen_bits.Rounded.of(
-    jnp.asarray(rng.dirichlet([0.3] * 4, (30, 50)).transpose(2, 0, 1), "float32"), 3
-  )
+@pytest.mark.parametrize("actions", range(1, 11))
+def test_shares_begin_with_uniform_play(actions):
+  np.testing.assert_array_equal(shares_of(sixteen_bits.Shares.even(actions)), 1 / actions)
+
+
+def test_what_is_kept_stays_where_nothing_is_added_or_what_is_pure_alone():
+  """Whatever the threshold, and also where nothing was before."""
+  sums, total = shares_like((4, 30, 50))
+  kept = kept_shares(sums)
   for t in range(4, 40):
-    again = kept.plus(jnp.zeros(kept.codes.shape, "float32"), np.float32(scale), t)
-    np.testing.assert_array_equal(again.codes[:-1], kept.codes[:-1])
-    np.testing.assert_array_equal(again.total, kept.total * scale)
+    for before in (total, 0 * total):
+      again = kept.plus(jnp.zeros(sums.shape, "float32"), jnp.asarray(before), t)
+      np.testing.assert_array_equal(again.codes, kept.codes)
   for a in range(4):
     pure = np.zeros((4, 1, 600), np.float32)
-    pure[a] = 10.0 ** rng.uniform(-20, 10, 600)
-    kept = sixteen_bits.Rounded.of(jnp.asarray(pure), 1)
+    pure[a] = 10.0 ** np.random.default_rng(a).uniform(-20, 10, 600)
+    kept = kept_shares(pure)
     for t in range(2, 40):
-      kept = kept.plus(jnp.asarray(pure), np.float32(scale), t)
+      kept = kept.plus(jnp.asarray(pure), t * jnp.asarray(pure[a : a + 1]), t)
       np.testing.assert_array_equal(shares_of(kept), pure > 0)
 
 
-def test_nothing_stays_nothing_and_what_is_not_finite_is_seen():
-  none = sixteen_bits.Rounded.of(jnp.zeros((2, 1, 3), "float32"), 5)
-  assert not np.any(none.codes) and not np.any(none.weights)
-  check_finite("a run", none, "float32")
-  whole = sixteen_bits.Rounded.of(jnp.full((2, 1, 3), 1e30, "float32"), 5)
-  check_finite("a run", whole, "float32")
-  for number in (np.nan, np.inf):
-    lost = sixteen_bits.Rounded.of(jnp.full((2, 1, 3), number, "float32"), 5)
-    with pytest.raises(FloatingPointError):
-      check_finite("a run", lost, "float32")
+@pytest.mark.parametrize("number", [np.nan, -np.nan, np.inf, 3e38])
+def test_what_is_not_finite_is_seen(number):
+  """From the power of two above a regret's size."""
+  sizes = jnp.asarray([1e30, 0, 1, number], "float32")
+  check_finite("a run", sixteen_bits.power_above(sizes[:3]), "float32")
+  with pytest.raises(FloatingPointError):
+    check_finite("a run", sixteen_bits.power_above(sizes), "float32")
 
 
 def test_small_additions_are_not_lost():
   """A strategy that is added 20,000 times by less than half a step: to the nearest, all would be lost."""
   new = 5e-6 * jnp.asarray([[[0.9]], [[0.1]]], "float32")
-  kept = sixteen_bits.Rounded.of(jnp.asarray([[[0.5]], [[0.5]]], "float32"), 0)
 
   def add(t, kept):
-    return kept.plus(new, jnp.float32(1), t)
+    return kept.plus(new, 1 + 5e-6 * (jnp.asarray([[[1.0]]], "float32") * t - 1), t)
 
-  kept = jax.jit(lambda kept: jax.lax.fori_loop(1, 20_001, add, kept))(kept)
+  kept = jax.jit(lambda kept: jax.lax.fori_loop(1, 20_001, add, kept))(sixteen_bits.Shares.even(2))
   np.testing.assert_allclose(np.ravel(shares_of(kept)), [0.59 / 1.1, 0.51 / 1.1], atol=1e-4)
-  np.testing.assert_allclose(np.ravel(kept.total), 1.1, rtol=0.01)
+
+
+@pytest.mark.parametrize(
+  ("gamma", "rtol"), [(0.0, 1e-9), (0.5, 1e-9), (2.0, 1e-9), (7.0, 1e-9), (30.0, 1e-6), (100.0, 1e-3)]
+)
+@pytest.mark.parametrize("delay", [0, 3, 63, 64, 500])
+def test_the_weights_before_an_iteration_are_added_up(gamma, delay, rtol):
+  """Against the sum itself, on the host and traced."""
+  t = np.arange(1, 2000, dtype=np.int32)
+  expected = [0.0]
+  for s in t[:-1].tolist():
+    expected.append((expected[-1] + (s > delay)) * (s / (s + 1)) ** gamma)
+  with precision("float64"):
+    weights = averages.weight(t, gamma, "float64")
+    found = averages.counted_before(t, delay, gamma, "float64")
+    traced = jax.jit(lambda t: averages.counted_before(t, delay, gamma, "float64"))(t)
+  np.testing.assert_allclose(found / weights, expected, rtol=rtol, atol=1e-12)
+  np.testing.assert_allclose(traced, found, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+  ("game", "options"),
+  [
+    ("leduc_poker", {"averaging_delay": 9}),
+    ("goofspiel(num_cards=3)", {}),  # also with one action
+    (RIVER, {"tremble": 1.0}),
+    (RIVER, {"alternating": False}),
+  ],
+)
+def test_the_average_is_that_of_what_was_played(game, options):
+  """Added up here in float64, where it is reached."""
+  solver, delay = run_of(game, **options), options.get("averaging_delay", 0)
+  forests, sums = solver._tree.players, [[0.0] * len(each.block_shapes) for each in solver._tree.players]
+  for t in range(1, 21):
+    blocks = cfr.current_strategy(solver._tree, solver._state, None, solver.rule, options.get("tremble", 0))
+    for i, (forest, played) in enumerate(zip(forests, blocks, strict=True)):
+      reach = tree.sequence_reach(forest, [np.asarray(x) for x in played])[1:]
+      for k, (each, block) in enumerate(zip(reach, played, strict=True)):
+        sums[i][k] += (t > delay) * t**solver.rule.gamma * np.asarray(each, float).reshape(block.shape)
+    solver.run(1, progress=False)
+  for average, summed in zip(cfr.average_strategy(solver._tree, solver._state), sums, strict=True):
+    for shares, expected in zip(average, summed, strict=True):
+      total = expected.sum(0)
+      come = total > 1e-3 * total.max()
+      assert come.any()
+      np.testing.assert_allclose(shares[:, come], expected[:, come] / total[come], rtol=0, atol=5e-4)
 
 
 def test_it_converges_as_close_as_float32_does():

@@ -108,14 +108,15 @@ def test_narrow_tables_are_xlas(bits, alternating, tremble):
     plain, streamed = to_device(both(*GAMES["flop"]), "float32")
     start = jax.tree.map(np.asarray, cfr.init(plain, rule, "float32", bits=bits, compensated=False))
     middle = in_the_middle(jax.tree.map(np.asarray, cfr.init(plain, rule, "float32")), generator)
-    players = [
-      own._replace(average=averages.Sum(None, own.average.compensation)).compressed(rule, bits, 31)
-      for own in middle.players
-    ]
-    players = [
-      own._replace(strategy=tuple(generator.integers(-128, 128, p.shape, np.int8) for p in own.strategy))
-      for own in players
-    ]
+
+    def narrow(own):
+      shares = [np.sort(generator.integers(0, 65521, x[1:].shape, np.uint16), axis=0) for x in own.strategy]
+      kept = tuple(map(sixteen_bits.Shares, shares))
+      average = averages.Sum(None, own.average.compensation) if bits == 32 else kept
+      codes = tuple(generator.integers(-128, 128, p.shape, np.int8) for p in own.strategy)
+      return own.compressed(rule, bits)._replace(average=average, strategy=codes)
+
+    players = [narrow(own) for own in middle.players]
     state = to_device(middle._replace(players=tuple(players)), "float32")
     for given, first in apart(state, start):
       assert (given.shape, given.dtype) == (first.shape, first.dtype)

@@ -123,6 +123,9 @@ def test_sixteen_bits_are_declared():
     PSCFRSolver(KUHN, derived, bits=16)
   said = type("Said", (NRMPlus,), {"compress": NRMPlus.compress, "decompress": NRMPlus.decompress})()
   assert PSCFRSolver(KUHN, said, bits=16).exploitability() > 0
+  weighing = type("Weighing", (type(said),), {**vars(type(said)), "schedule": Late.schedule})()
+  with pytest.raises(ValueError, match="Weighing has a schedule or a trust of its own"):
+    PSCFRSolver(KUHN, weighing, bits=16)
 
 
 @pytest.mark.parametrize("kind", [RM, RMPlus, LCFR])

@@ -58,14 +58,12 @@ def check_untraced() -> None:
 def check_finite(what: str, arrays: object, dtype: str) -> None:
   """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN.
 
-  So is an exponent of 255: of uint8, or with the next bits of a float in the last of an array of uint16
-  (`cfr.sixteen_bits`).
+  So is an exponent of 255, of uint8 (`cfr.sixteen_bits`).
   """
   with np.errstate(all="ignore"):
     for array in map(np.asarray, jax.tree.leaves(arrays)):
-      if array.dtype in (np.uint8, np.uint16):
-        largest = array.max(initial=0) if array.dtype == np.uint8 else array[-1:].max(initial=0) >> 8
-        array = np.where(largest == 255, np.inf, 0.0)
+      if array.dtype == np.uint8:
+        array = np.where(array.max(initial=0) == 255, np.inf, 0.0)
       if array.dtype.kind != "f" or math.isfinite(np.add.reduce(array, None)):
         continue
       extremes = array.min(initial=0), array.max(initial=0)  # finite if the sum alone leaves the range

@@ -347,9 +347,9 @@ FOR_EACH_PROCESSOR void added(double* compensation, const double* reach, int64_t
 FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
 FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
 
-// Of each iteration whether averages are carried over, and their factor; a threshold that is not for these tables; and
-// then as in a turn.
-constexpr int64_t BEFORE_TURN = 3;
+// Of each iteration whether averages are carried over, and their factor; a threshold and a weight that are not for these
+// tables; and then as in a turn.
+constexpr int64_t BEFORE_TURN = 4;
 
 // Iterations of both players; of the numbers each iteration has `each`.
 template <typename T>

@@ -112,11 +112,11 @@ INLINE float threshold(uint32_t first, int64_t h) {
   return static_cast<float>(static_cast<int32_t>((first + IN_STRIP.of[h]) >> 8)) * 0x1p-24f;
 }
 
-constexpr float ALL = 65535;  // steps of a share of one in averages of 16 bits
+constexpr float ALL = 65520;  // steps of a share of one in averages of 16 bits
 
 // Narrow tables of `NRMPlus`, with regrets in 16 or 32 bits; its `compress` and cfr/sixteen_bits.py are the reference.
 // The first table has the predictions, of which and of the regrets the strategy is made anew. In 16 bits the fourth has
-// the average, `sixteen_bits.Rounded`.
+// the average, `sixteen_bits.Shares`.
 template <typename Regret>
 struct Narrow {
   static constexpr bool small = std::is_same_v<Regret, int16_t>;
@@ -146,13 +146,22 @@ struct Narrow {
       fetch(array<Regret>(at, 1) + a * at.next, at.count);
     }
   }
-  // Adds `share` of the reach of actions, which are `apart`, to `scale` times the average; `sums` has room for it.
-  INLINE void add(const Place& at, const float* reach, int64_t apart, float share, float scale, float first,
-                  float* sums) const {
+  // The own reach by the average below an action, from that of its row.
+  INLINE void by_average(const Place& at, int64_t action, const float* from, float* __restrict to) const {
+    const uint16_t* end = array<uint16_t>(at, 3) + action * at.next;
+    const uint16_t *last = action + 1 < at.actions ? end : nullptr, *before = action ? end - at.next : nullptr;
+    for (int64_t h = 0; h < at.count; ++h) {
+      to[h] = above((last ? last[h] : ALL) - (before ? before[h] : 0.0f), 0.0f) * (1 / ALL) * from[h];
+    }
+  }
+  // Adds `share` of the reach of actions, which are `apart`, to an average whose own reach weighs `before`; `sums` has
+  // room for the additions.
+  INLINE void add(const Place& at, const float* reach, int64_t apart, float share, float before, const float* average,
+                  float first, float* sums) const {
     static_assert(small);
     constexpr float faintest = 0x1p-90f;
     const int64_t last = at.actions - 1;
-    uint16_t *codes = array<uint16_t>(at, 3), *__restrict total = codes + last * at.next;
+    uint16_t* codes = array<uint16_t>(at, 3);
     const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at) * APART;
     float unit[STRIP], least[STRIP], up_to[STRIP], after[STRIP];  // additions up to an action, and after it
     for (int64_t h = 0; h < at.count; ++h) up_to[h] = after[h] = 0;
@@ -162,11 +171,8 @@ struct Narrow {
       for (int64_t h = 0; h < at.count; ++h) sum[h] = up_to[h] += share * own[h];
     }
     for (int64_t h = 0; h < at.count; ++h) {
-      const float all = of_bits(total[h] << 15) * scale + up_to[h], raised = threshold(begin, h);
-      const int32_t code = (bits_of(all) + static_cast<int32_t>(raised * 0x1p15f)) >> 15;
-      unit[h] = 1 / above(all, faintest);
-      least[h] = raised - 0.5f;
-      total[h] = static_cast<uint16_t>(all < faintest ? 0 : code);
+      unit[h] = 1 / above(before * average[h] + up_to[h], faintest);
+      least[h] = threshold(begin, h) - 0.5f;
     }
     for (int64_t a = last; a-- > 0;) {
       const float *sum = sums + a * STRIP, *next = reach + (a + 1) * apart;
@@ -239,8 +245,8 @@ struct Narrow {
     float scale[STRIP];
     for (int64_t h = 0; h < at.count; ++h) {
       if (small) {  // regrets are in units of the power of two above n
-        const bool heard = n[h] >= std::numeric_limits<float>::min();
-        const int32_t power = heard ? (bits_of(n[h]) >> 23) + 1 : 0;
+        const bool heard = !(n[h] < std::numeric_limits<float>::min());  // or NaN, which has to be seen
+        const int32_t power = heard ? std::min(((bits_of(n[h]) & 0x7FFFFFFF) >> 23) + 1, 255) : 0;
         scale[h] = heard ? n[h] / of_bits(power << 23) * most : most;
         known[at.next + h] = static_cast<uint8_t>(power);
       } else {
@@ -258,6 +264,10 @@ struct Narrow {
     }
   }
 };
+
+// Whether the average is kept as shares alone, which weigh by its own reach.
+template <typename Kept>
+constexpr bool has_shares = std::is_same_v<Kept, Narrow<int16_t>>;
 
 // The average strategy of a run.
 template <typename T>
@@ -299,14 +309,13 @@ struct Codes {
 
   INLINE Chance<float> chance(const Place& at, float* to) const {
     const uint16_t* codes = static_cast<const uint16_t*>(seat.tables[at.table]) + at.at;
-    const int64_t last = at.actions - 1;
     float total[STRIP], before[STRIP];
     for (int64_t h = 0; h < at.count; ++h) total[h] = before[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
       const uint16_t* code = codes + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        const float share = a < last ? code[h] : ALL, weight = above(share - before[h], 0.0f);
-        to[a * STRIP + h] = codes[last * at.next + h] ? weight : 0.0f;
+        const float share = a + 1 < at.actions ? code[h] : ALL;
+        to[a * STRIP + h] = above(share - before[h], 0.0f);
         total[h] += to[a * STRIP + h];
         before[h] = share;
       }
@@ -347,15 +356,15 @@ struct Strategies {
 template <typename T, typename Rule>
 struct Learning {
   bool carries;  // whether the compensation goes into the average first, both times `scale`: `cfr.averages`
-  T scale, threshold, share;
+  T scale, threshold, before, share;
   const Rule& rule;
 
   template <typename Kept>
-  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T* reach, T* sum,
-                         T* memory) const {
+  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T* reach,
+                         const T* average, T* sum, T* memory) const {
     Cells<T> c{at.actions, at.count, 0, seat.width, values, sum, nullptr, nullptr, nullptr};
-    if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
-      kept.add(at, reach, seat.width, share, scale, threshold, memory);
+    if constexpr (has_shares<Kept>) {
+      kept.add(at, reach, seat.width, share, before, average, threshold, memory);
     } else {
       add(seat, at, reach);
     }
@@ -382,8 +391,8 @@ struct Worth {
   bool responds;
 
   template <typename Kept>
-  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T*, T* sum,
-                         T* memory) const {
+  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T*, const T*,
+                         T* sum, T* memory) const {
     if (responds) return best(at.actions, at.count, values, seat.width, sum);
     const Chance<T> chance = kept.chance(at, memory);
     mean(at.actions, at.count, chance.p, chance.next, values, seat.width, sum);
@@ -396,24 +405,27 @@ struct Values {
 
   template <typename U>
   INLINE void operator()(const Seat<double>& seat, const Strategies<U>& kept, const Place& at, const double* values,
-                         const double* reach, double* sum, double* memory) const {
+                         const double* reach, const double* average, double* sum, double* memory) const {
     for (int64_t a = 0; a < at.actions; ++a) {
       std::copy_n(values + a * seat.width, at.count, kept.found + at.column + a * at.next);
     }
-    Worth<double>{responds}(seat, kept, at, values, reach, sum, memory);
+    Worth<double>{responds}(seat, kept, at, values, reach, average, sum, memory);
   }
 };
 
-// Reach and values of one unit of each depth: the trunk's, which the others share, and those below it.
+// Reach and values of one unit of each depth: the trunk's, which the others share, and those below it; also, of
+// averages that are shares alone, the own reach of each row, at the address of its first action.
 template <typename T>
 struct Stack {
-  T *reach_in[2][2], *values_in[2][2];  // [player][trunk, below], so that addresses count from both
+  T *reach_in[2][2], *average_in[2][2], *values_in[2][2];  // [player][trunk, below], so that addresses count from both
   int64_t trunk[2], width[2];
   T *cells, *rows;  // room for a strip of a row's tables; for the values of some leaves
   Lanes<T>* lanes;  // room for `evaluate`
   const Unit** path;  // room for the units that are open
+  const int32_t* over[2];  // of each row the one above, which is -1 for the first
 
   INLINE T* reach(int i, int64_t at) const { return reach_in[i][at >= trunk[i]] + at * width[i]; }
+  INLINE T* average(int i, int64_t at) const { return average_in[i][at >= trunk[i]] + at * width[i]; }
   INLINE T* values(int i, int64_t at) const { return values_in[i][at >= trunk[i]] + at * width[i]; }
 };
 
@@ -454,8 +466,8 @@ INLINE void expect_average(const Seat<T>& own, const Place& at) {
   for (int64_t a = 0; a < at.actions; ++a) {
     if (own.compensation) {
       fetch(own.compensation + at.column + a * at.next, at.count);
-    } else if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
-      fetch(static_cast<uint16_t*>(own.tables[at.table * own.each + 3]) + at.at + a * at.next, at.count);
+    } else if constexpr (has_shares<Kept>) {
+      if (a + 1 < at.actions) fetch(static_cast<uint16_t*>(own.tables[at.table * own.each + 3]) + at.at + a * at.next, at.count);
     }
   }
 }
@@ -467,6 +479,28 @@ struct Who {
   bool has(int i) const { return first <= i && i <= last; }
 };
 
+// Own reach by the average comes down a unit's rows.
+template <typename T, typename Kept>
+INLINE void average_down(const Seat<T>& own, const Kept& kept, const Unit* unit, const Stack<T>& stack, int i) {
+  for (int64_t k = unit->rows[i]; k < unit[1].rows[i]; ++k) {
+    T* to = stack.average(i, own.rows[k].first);
+    if (stack.over[i][k] < 0) {
+      std::fill_n(to, own.width, T(1));
+      continue;
+    }
+    const Row& over = own.rows[stack.over[i][k]];
+    const T* from = stack.average(i, over.first);
+    if (over.table < 0) {
+      std::copy_n(from, own.width, to);
+      continue;
+    }
+    for (int64_t cell = 0; cell < own.width; cell += STRIP) {
+      const Place at = place(over, own.buckets[over.table], own.width, cell);
+      kept.by_average(at, own.rows[k].above - over.first, from + cell, to + cell);
+    }
+  }
+}
+
 // Values begin at zero for players who learn, or are valued; reach comes down for those whose reach is not there yet.
 template <typename T, typename Kept>
 INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& stack, Who valued, Who reaching) {
@@ -474,6 +508,9 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
     const Seat<T>& own = game.seats[i];
     const int64_t width = own.width;
     const Row* const end = own.rows + unit[1].rows[i];
+    if constexpr (has_shares<Kept>) {
+      if (valued.has(i)) average_down(own, game.kept[i], unit, stack, i);
+    }
     for (const Row* r = own.rows + unit->rows[i]; r < end; ++r) {
       const int64_t actions = r->table < 0 ? 1 : own.buckets[r->table].actions;
       if (valued.has(i)) std::fill_n(stack.values(i, r->first), actions * width, T(0));
@@ -555,7 +592,8 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
       look_ahead(own, &r, cell, k > unit->rows[i] ? &r - 1 : nullptr, [&](const Place& next) INLINE_LAMBDA {
         expect_average<T, Kept>(own, next);
       });
-      job(own, game.kept[i], at, values + cell, reach + cell, sum + cell, stack.cells);
+      const T* average = has_shares<Kept> ? stack.average(i, r.first) + cell : nullptr;
+      job(own, game.kept[i], at, values + cell, reach + cell, average, sum + cell, stack.cells);
     }
     push(own, stack, i, k, r.above, sum);
   }
@@ -587,8 +625,8 @@ INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, c
 template <typename T>
 struct Turn {
   int64_t rule;
-  const T* numbers;  // carries, scale, threshold, share, c / t before and after; the rule's
-  static constexpr int64_t before_rule = 6;
+  const T* numbers;  // carries, scale, threshold, weight before, share, c / t before and after; the rule's
+  static constexpr int64_t before_rule = 7;
 };
 
 template <typename T, typename Kept>
@@ -596,11 +634,11 @@ INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end
                     const Turn<T>& turn, Who who, Who reaching, Step step) {
   const T* x = turn.numbers;
   if constexpr (!std::is_same_v<Kept, Whole<T>>) {  // of one rule alone
-    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], x[3], Normalised<T>::of(x + turn.before_rule)};
+    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], x[3], x[4], Normalised<T>::of(x + turn.before_rule)};
     return walk(game, unit, end, stack, job, who, reaching, step);
   }
   by_rule(turn.rule, x + turn.before_rule, [&](const auto& rule) INLINE_LAMBDA {
-    const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], x[3], rule};
+    const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], x[3], x[4], rule};
     walk(game, unit, end, stack, job, who, reaching, step);
   });
 }
@@ -632,6 +670,7 @@ struct Streaming {
   Team team;
   std::vector<std::vector<int32_t>> shared[2];  // of each part the addresses in the trunk that it adds to
   std::vector<std::vector<T>> memory;
+  std::vector<int32_t> over[2];  // of each row the one above
   std::vector<std::vector<Lanes<T>>> lanes;  // of each thread
   std::vector<std::vector<const Unit*>> paths;  // of each thread
   std::vector<Stack<T>> stacks;  // of each thread
@@ -640,7 +679,8 @@ struct Streaming {
   Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
   Who met{0, 1};                 // whose reach is read
 
-  Streaming(const Unit* units, int64_t count, const Seat<T>* seats)
+  // `shares`: averages are kept as shares alone, so that their reach is wanted.
+  Streaming(const Unit* units, int64_t count, const Seat<T>* seats, bool shares = false)
       : units(units), end(units + count), seats(seats), parts(below_trunk(units, end)),
         team(std::min<int64_t>(cores(), parts.size())) {
     for (size_t k = 0; k < parts.size(); ++k) {
@@ -654,6 +694,9 @@ struct Streaming {
       stack.width[i] = seats[i].width;
       trunks[i].resize((1 + places) * size(i));
       stack.reach_in[i][0] = take(size(i));
+      stack.average_in[i][0] = take(shares * size(i));
+      if (shares) over[i] = rows_above(seats[i]);
+      stack.over[i] = over[i].data();
     }
     const int64_t widest = std::max(seats[0].width, seats[1].width), actions = std::max(seats[0].actions, seats[1].actions);
     size_t most_lanes = 0, deepest = 0;
@@ -665,6 +708,7 @@ struct Streaming {
       for (int i : {0, 1}) {
         const int64_t rest = (seats[i].stack - seats[i].trunk) * seats[i].width;
         stack.reach_in[i][1] = take(rest) - size(i);
+        stack.average_in[i][1] = take(shares * rest) - size(i);
         stack.values_in[i][1] = take(rest) - size(i);
       }
       stack.cells = take((2 * actions + 3) * STRIP);
@@ -673,6 +717,16 @@ struct Streaming {
       stack.path = paths.emplace_back(deepest + 1).data();
       stacks.push_back(stack);
     }
+  }
+  // Of each row the one to which the sequence above it belongs; rows come after it, and before the next at its address.
+  static std::vector<int32_t> rows_above(const Seat<T>& own) {
+    std::vector<int32_t> rows(own.count), at(own.stack, -1);
+    for (int64_t k = 0; k < own.count; ++k) {
+      const Row& r = own.rows[k];
+      rows[k] = at[r.above];
+      std::fill_n(&at[r.first], r.table < 0 ? 1 : own.buckets[r.table].actions, static_cast<int32_t>(k));
+    }
+    return rows;
   }
   static std::vector<const Unit*> below_trunk(const Unit* unit, const Unit* end) {
     std::vector<const Unit*> below;
@@ -850,15 +904,15 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
     own.each = each;
   }
   const Seat<T>* seats = board.seats;
-  Streaming<T> walk(board.units, board.count, seats);
+  Streaming<T> walk(board.units, board.count, seats, regrets == ffi::S16);
   const auto iterate = [&](auto game) {
     for (const T* end = numbers + iterations * width; numbers < end; numbers += width) {
       const Turn<T> turn{rule, numbers};
-      for (auto& kept : game.kept) kept.tremble = numbers[4];
+      for (auto& kept : game.kept) kept.tremble = numbers[5];
       if (!alternating) walk(game, turn, {0, 1});
       for (int i = 0; alternating && i < 2; ++i) {
         walk(game, turn, {i, i});
-        game.kept[i].tremble = numbers[5];  // as the other player meets the new strategy
+        game.kept[i].tremble = numbers[6];  // as the other player meets the new strategy
       }
     }
   };
