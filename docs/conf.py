@@ -2,8 +2,12 @@
 
 import importlib.metadata
 import re
+import sys
 
+import jaxtyping
 import sphinx.ext.napoleon
+
+sys.modules["ps_cfr_spiel.backend.array_shapes"] = jaxtyping  # before the package: signatures show shapes
 
 from ps_cfr_spiel.apps.commands.program import COMMANDS
 from ps_cfr_spiel.measures import SolvedGame, solved

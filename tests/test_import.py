@@ -89,7 +89,7 @@ def test_the_library_loads_only_what_all_need(folders):
   assert {"ps_cfr_spiel.solvers", "ps_cfr_spiel.rules"} <= loaded
   for name in ("ps_cfr_spiel.apps.commands", "ps_cfr_spiel.apps.pictures", "matplotlib"):
     assert name not in loaded
-  assert loaded.isdisjoint({"scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
+  assert loaded.isdisjoint({"jaxtyping", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
 
 
 NOT_FOR_HELP = {"jax", "matplotlib", "open_spiel.python.games", "pdb", "pokerkit", "tqdm"}
@@ -148,7 +148,7 @@ def test_a_solver_imports_no_others_and_all_are_known_by_options_and_in_files(tm
   assert "ps_cfr_spiel.solvers.ps_cfr" in loaded
   packages = ("resolving", "sampling", "evaluation.comparison", "abstraction.cfr_ira", "solvers.agents")
   assert not [name for name in loaded if name.startswith(tuple(f"ps_cfr_spiel.{p}" for p in packages))]
-  assert loaded.count("matplotlib") == loaded.count("tqdm") == 0  # no picture, and a game too small for a bar
+  assert not {"matplotlib", "tqdm", "jaxtyping"} & {*loaded}  # no picture, a small game, shapes unread
   assert words.endswith("kinds: VRMCCFRSolver in a file: FPIRASolver")
 
 

@@ -39,7 +39,7 @@ BASE_MODULES = {
   "keyed_game",
 }
 BASE_LAYERS = (
-  ("version",),
+  ("version", "backend.array_shapes"),
   ("arguments",),
   ("progress_bars",),
   ("reports", "storage", "keyed_game"),

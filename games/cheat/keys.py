@@ -23,9 +23,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyspiel
-from jaxtyping import Int32
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.backend.array_shapes import Int32
 
 from . import cheat_rules
 from .cheat_rules import FIRST_DISCARD, Rules

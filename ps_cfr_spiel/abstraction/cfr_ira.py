@@ -24,7 +24,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Key, UInt32
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
@@ -35,6 +34,7 @@ from ps_cfr_spiel.abstraction.refine import (
   sample,
   without_largest,
 )
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Key, UInt32
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
 from ps_cfr_spiel.options import PARTS, Refinement

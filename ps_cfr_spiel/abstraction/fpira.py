@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import Blocks, in_blocks, respond, row_reach
 from ps_cfr_spiel.tree import (

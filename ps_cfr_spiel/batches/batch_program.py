@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
-from jaxtyping import PyTree
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.backend.device import Device, jit, peers, platform
 from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.options import CPU

@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import jax
 import numpy as np
 import pyspiel
-from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.backend.device import platform, precision, to_device
 from ps_cfr_spiel.batches.batch_program import order_here
 from ps_cfr_spiel.cards.poker import Betting, Situation, cards, compatible, strengths

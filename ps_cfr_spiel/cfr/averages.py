@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.cfr.rule import Rule, namespace, time_of
 from ps_cfr_spiel.tree import Array, PlayerTree
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, namespace, positive_part, time_of
 from ps_cfr_spiel.tree import Array, normalise
 

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import TableCall, why_unavailable
 from ps_cfr_spiel.cfr import averages

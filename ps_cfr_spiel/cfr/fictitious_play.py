@@ -15,8 +15,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr.state import Blocks
 from ps_cfr_spiel.tree import (

@@ -4,8 +4,8 @@ import math
 
 import jax
 import numpy as np
-from jaxtyping import Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Shaped
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.backend.native import call, call_directly, why_unavailable
 from ps_cfr_spiel.tree import Array

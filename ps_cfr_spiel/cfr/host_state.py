@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import bytes_of, in_dtype, interruptible, to_device
 from ps_cfr_spiel.backend.native import DirectCall, TableCall, address_of
 from ps_cfr_spiel.cfr.averages import Step

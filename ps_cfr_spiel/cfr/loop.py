@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum

@@ -11,10 +11,10 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int
 
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.cfr.discounted import (
   DCFR,
   HSDCFR,

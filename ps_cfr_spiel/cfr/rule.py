@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import JSON, check_number, declared
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.tree import Array
 
 BlockShape = tuple[int, int, int]

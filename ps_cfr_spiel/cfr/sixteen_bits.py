@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped, UInt8, UInt16, UInt32
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped, UInt8, UInt16, UInt32
 from ps_cfr_spiel.cfr.rule import Rule, namespace
 from ps_cfr_spiel.tree import Array
 

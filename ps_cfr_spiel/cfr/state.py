@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum

@@ -7,8 +7,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Float, Int, PyTree
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, PyTree
 from ps_cfr_spiel.learning.network import Network
 from ps_cfr_spiel.tree import Array
 

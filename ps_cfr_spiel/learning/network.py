@@ -11,8 +11,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
 
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.tree import Array
 
 WANTED = """network must be a pytree of float arrays, such as an equinox Module, that is called as

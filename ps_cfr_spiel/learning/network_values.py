@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
-from jaxtyping import PyTree
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON, MOST
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.batches import Situation, StreetValues
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors

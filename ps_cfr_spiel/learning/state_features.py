@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
 from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots

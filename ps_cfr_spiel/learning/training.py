@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pyspiel
-from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import JSON, check_instance, check_seconds
+from ps_cfr_spiel.backend.array_shapes import PyTree
 from ps_cfr_spiel.backend.device import Uninterrupted, device_named, precision, to_device
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors

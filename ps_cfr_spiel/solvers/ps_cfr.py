@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
-from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
+from ps_cfr_spiel.backend.array_shapes import Float
 from ps_cfr_spiel.backend.device import check_untraced, on, platform_of, precision, trim_heap
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Int, Shaped
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import call, why_unavailable
 from ps_cfr_spiel.options import CPU

@@ -15,8 +15,8 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.evaluators.board_streets import (

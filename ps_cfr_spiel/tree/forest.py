@@ -25,8 +25,8 @@ sequence of the level above, which is 1; and `leaf.index` = [3, 5, 4, 6], counte
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.tree.public_tree import Level, Link, PlayerTree
 from ps_cfr_spiel.tree.sequences import ranks, sequence_numbers, sequence_starts
 

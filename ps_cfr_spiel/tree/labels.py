@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyspiel
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.cards.notation import (
   Moves,
   fitting_moves,

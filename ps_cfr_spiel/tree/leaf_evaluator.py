@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Integer
 
 from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Integer
 from ps_cfr_spiel.tree.arrays import Array, Parts
 
 

@@ -22,8 +22,8 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.evaluators.leaves import check_two_players

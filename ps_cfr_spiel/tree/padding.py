@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from jaxtyping import Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Shaped
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.variants import Tables, Variant

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.native import TableCall, call, why_unavailable
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaf_evaluator import Groups, Order, Payoffs

@@ -3,7 +3,8 @@
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 
 
 @runtime_checkable

@@ -48,9 +48,9 @@ from typing import Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.options import CPU

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Int, Shaped
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 

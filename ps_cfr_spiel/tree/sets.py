@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 from ps_cfr_spiel.tree.variants import Variant

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias, overload
 
 import jax
-from jaxtyping import Float
 
+from ps_cfr_spiel.backend.array_shapes import Float
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator

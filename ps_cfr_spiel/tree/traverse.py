@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Shaped
 from ps_cfr_spiel.tree.arrays import Array, segment_sums
 from ps_cfr_spiel.tree.public_tree import PlayerTree
 from ps_cfr_spiel.tree.sets import Sets

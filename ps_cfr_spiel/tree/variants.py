@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Int, Shaped
 from ps_cfr_spiel.tree.public_tree import PublicTree
 
 Tables = Sequence[Shaped[np.ndarray, "_A _rows _n"]]  # of one player for each block; n is H in a strategy

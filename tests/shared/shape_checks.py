@@ -10,6 +10,7 @@ import typing
 import jaxtyping
 from beartype import BeartypeConf, beartype
 
+ANNOTATIONS = "ps_cfr_spiel.backend.array_shapes"  # plain ones, in whose place jaxtyping is put
 NUMBERS = BeartypeConf(is_pep484_tower=True)  # an int is a float, too
 
 
@@ -43,6 +44,8 @@ def _plain(hint):
 
 def install(packages):
   """Check the functions, dataclasses and named tuples of these packages, which are imported."""
+  assert ANNOTATIONS not in sys.modules, "the package was imported before its annotations"
+  sys.modules[ANNOTATIONS] = jaxtyping
   names = [f"ps_cfr_spiel.{package}" for package in packages]
   jaxtyping.install_import_hook(names, "shape_checks.check")
   for name in names:

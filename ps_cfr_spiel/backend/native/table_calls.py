@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import jax
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.native.library import address_of, call, handler, plain_function
 
 Array = np.ndarray | jax.Array

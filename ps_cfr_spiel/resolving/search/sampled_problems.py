@@ -13,8 +13,8 @@ Cells are those of the gadget's `PublicTree`, so its strategies are read as thos
 """
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.subgames import (

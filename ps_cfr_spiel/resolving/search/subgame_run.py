@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_derived
+from ps_cfr_spiel.backend.array_shapes import Float
 from ps_cfr_spiel.backend.device import Device, check_finite, platform, precision, run_for
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import CPU, ROUND, SearchOptions

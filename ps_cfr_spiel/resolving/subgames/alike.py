@@ -8,8 +8,8 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.compilation.compiler import FormOrigin
 from ps_cfr_spiel.compilation.histories import history_origin

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Int, Shaped
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.resolving.subgames.priors import find_prior

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pyspiel
-from jaxtyping import Bool, Int
 
 from ps_cfr_spiel.arguments import JSON, check_list, is_integer
+from ps_cfr_spiel.backend.array_shapes import Bool, Int
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.resolving.subgames.alike import find_alike
 from ps_cfr_spiel.resolving.subgames.assemble import PlayerCut, assemble

@@ -41,10 +41,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   FrontierLeaves,

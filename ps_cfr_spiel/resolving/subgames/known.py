@@ -16,9 +16,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyspiel
-from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import components, first_members, history_origin, number_rows
 from ps_cfr_spiel.resolving.subgames.cut import Subgames

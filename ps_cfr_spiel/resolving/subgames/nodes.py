@@ -12,8 +12,8 @@ import functools
 
 import numpy as np
 import pyspiel
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.compilation.compiler import one_row_per_infostate
 from ps_cfr_spiel.compilation.histories import (
   HistoryOrigin,

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.compilation.compiler import FormOrigin
 from ps_cfr_spiel.compilation.histories import HistoryOrigin
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates, SubgameNodes

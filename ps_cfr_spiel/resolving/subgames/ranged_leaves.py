@@ -15,8 +15,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts, Rooted
 
 # Of each player: reach probabilities, or any multiple of them.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Int
 from ps_cfr_spiel.resolving.subgames.nodes import SubgameNodes
 from ps_cfr_spiel.tree import Places
 

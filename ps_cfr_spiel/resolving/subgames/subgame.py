@@ -14,8 +14,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
 from ps_cfr_spiel.resolving.subgames.priors import Prior
 from ps_cfr_spiel.resolving.subgames.shapes import Shape

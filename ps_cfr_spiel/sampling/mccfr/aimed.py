@@ -7,8 +7,8 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.sampling.mccfr import sampling_loop

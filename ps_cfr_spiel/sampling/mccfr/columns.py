@@ -2,8 +2,8 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.tree import Array
 
 Empty = Float[Array, "0"]  # what a step has no numbers of, at a depth without decisions

@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.sampling.mccfr.columns import regret_matching
 from ps_cfr_spiel.sampling.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.sampling.mccfr.outcome_clusters import with_clusters

@@ -6,8 +6,8 @@ same trajectories, with the same results up to rounding (`tests/mccfr/test_nativ
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Shaped
 from ps_cfr_spiel.backend.native import call
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.sampling.mccfr.sampling_loop import Turns

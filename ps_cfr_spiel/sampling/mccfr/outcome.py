@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.sampling.mccfr.baselines import Baseline
 from ps_cfr_spiel.sampling.mccfr.columns import (
   Empty,

@@ -9,8 +9,8 @@ hands of their boards share buckets; without an abstraction each is a cluster of
 import dataclasses
 
 import numpy as np
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE, OutcomeClusters, SamplingTree
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 from ps_cfr_spiel.tree import Array
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int, Shaped
 from ps_cfr_spiel.sampling.mccfr.baselines import Baseline
 from ps_cfr_spiel.sampling.mccfr.columns import Empty, regret_matching, roots, row_sum
 from ps_cfr_spiel.sampling.mccfr.passes import parents, sum_children, sweep_down, sweep_up

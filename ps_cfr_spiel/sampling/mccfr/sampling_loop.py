@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Key, Shaped, UInt32
 
 from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Key, Shaped, UInt32
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import Rule, averages, make_rule
 from ps_cfr_spiel.tree import Array

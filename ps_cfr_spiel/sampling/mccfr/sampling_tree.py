@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.sampling.mccfr.columns import sample_cumulative
 from ps_cfr_spiel.tree import Array, PublicTree, cell_starts
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyspiel
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.compilation.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.compilation.histories import Histories, history_origin
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import (

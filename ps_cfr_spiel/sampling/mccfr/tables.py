@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 from jax.typing import DTypeLike
-from jaxtyping import Float, Int, Key
 
 from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Key
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RM, Blocks, Rule, averages, normalise

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.sampling.mccfr.columns import sample_rows
 from ps_cfr_spiel.sampling.mccfr.passes import sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Depth, SamplingTree

@@ -8,8 +8,8 @@ the variance of the sampled counterfactual value given h, which an oracle baseli
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int
 from ps_cfr_spiel.sampling.mccfr.baselines import Baseline
 from ps_cfr_spiel.sampling.mccfr.columns import regret_matching
 from ps_cfr_spiel.sampling.mccfr.outcome import OutcomeSampling, deal_types

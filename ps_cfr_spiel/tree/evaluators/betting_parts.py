@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.tree.public_tree import PlayerTree
 
 #: the bytes of both players' reach and values in a part, in float32: a core's second-level cache of 1 MB has

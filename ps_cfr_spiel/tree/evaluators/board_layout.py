@@ -12,8 +12,8 @@ a *pass*, leads there on each street between, so that renamed suits are added up
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
 from ps_cfr_spiel.tree.evaluators.showdown_sweep import NativeLeaves

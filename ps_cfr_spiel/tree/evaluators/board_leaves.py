@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree.arrays import Array, Parts

@@ -12,8 +12,8 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.tree.public_tree import Boards, PlayerTree
 
 

@@ -21,8 +21,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order, Payoffs

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 from scipy.sparse import csr_array
 
+from ps_cfr_spiel.backend.array_shapes import Int
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.tree.evaluators.leaves import check_two_players

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Bool, Float, Int, Shaped
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.options import CPU

@@ -10,8 +10,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int
 from ps_cfr_spiel.backend.native import call, why_unavailable
 from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.array_shapes import Float, Int, Shaped
 from ps_cfr_spiel.backend.native import TableCall, call, call_directly
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.evaluators.betting_parts import parts_of
