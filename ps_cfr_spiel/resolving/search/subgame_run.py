@@ -19,7 +19,7 @@ from ps_cfr_spiel.backend.device import Device, check_finite, platform, precisio
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import CPU, ROUND, SearchOptions
 from ps_cfr_spiel.resolving.search.problems import Problem
-from ps_cfr_spiel.resolving.search.promises import Search, Table, responses
+from ps_cfr_spiel.resolving.search.promises import Search, Table, responses_to_each
 from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget_of
 from ps_cfr_spiel.tree import Array, PublicTree, streamed
@@ -163,10 +163,10 @@ class SubgameSolver:
     The opponent may always come with an infostate that wins more than before, so this counts in full. Less
     counts a quarter, by the range, which is a guess: infostates that never come must not pay for others.
     """
-    given = problem.subgame, problem.last.player, problem.ranges
-    before, after = problem.before, responses(*given, tables, self.settings.dtype)
-    if before is None:
-      before = responses(*given, problem.last.tables, self.settings.dtype)
+    asked = [tables] if problem.before is not None else [tables, problem.last.tables]
+    given = problem.subgame, problem.last.player, problem.ranges, asked, self.settings.dtype
+    after, *others = responses_to_each(*given)
+    before = problem.before if problem.before is not None else others[0]
     more, less = np.maximum(after - before, 0), np.maximum(before - after, 0)
     return bool(more.sum() > FALLS * (less * problem.ranges[1 - problem.last.player]).sum())
 

@@ -297,7 +297,13 @@ class HoldemPolicy(SearchPolicy):
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(search.ranges))
     promises = None
     if safe and promising is not None:
-      worths = promising[0].promised(promising[1], hand.board, opponent, search.ranges)
+      earlier, line = promising
+      key: Hashable = hand
+      if chips:  # after each bet at a decision the same is promised
+        key = "bet", hand.until(len(hand.chips) - 1, hand.street)
+      worths = self._known.once(
+        ("promised", key, player), lambda: earlier.promised(line, hand.board, opponent, search.ranges)
+      )
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)
     begun = BEGUN if known else 0
