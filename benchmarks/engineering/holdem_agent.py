@@ -199,7 +199,7 @@ def board_at(tree, place, chosen) -> tuple[int, ...]:
   assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   line, runout = lines.place(place)
-  return tuple(lines.runouts[lines.betting.street[line]][runout][: len(chosen[0])].tolist())
+  return tuple(lines.dealt.runouts[lines.betting.street[line]][runout][: len(chosen[0])].tolist())
 
 
 def exact(options) -> None:
@@ -210,7 +210,7 @@ def exact(options) -> None:
   tree = solver.tree
   assert isinstance(tree.names.source, FormOrigin)
   street = STREET_NAMES.index(street_name)
-  every = [tuple(board) for board in tree.names.source.lines.runouts[street].tolist()]
+  every = [tuple(board) for board in tree.names.source.lines.dealt.runouts[street].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
   holdem_policy.KEPT = 10_000

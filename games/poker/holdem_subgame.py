@@ -35,7 +35,9 @@ the pot each. When they do not add up to its `potSize`, it pays folds by `potSiz
 the blinds, so it cannot serve as a reference for subgames in general.
 """
 
+import functools
 import itertools
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -72,6 +74,52 @@ DEFAULTS = {
 }
 
 
+class RangesOnBoard:
+  """What chance deals in a subgame: all that does not depend on pot, stack and bets."""
+
+  def __init__(self, text: str, board: cards.Board, deck: cards.Board):
+    """The ranges of a text as of `cards.parse_ranges`; ValueError as there."""
+    self.deck, self.board = deck, board  #: as given
+    #: ranges, disjoint: as of `HoldemSubgameGame`.
+    self.ranges, self.disjoint = cards.parse_ranges(text, board, deck)
+    first, second = self.ranges
+    self.first_weights = first.weights * (self.disjoint @ second.weights)  #: float64[H0]
+
+  @classmethod
+  def of(cls, text: str, board: cards.Board, deck: cards.Board) -> "RangesOnBoard":
+    """The same for all games with these ranges, board and deck, as long as one of them is in use."""
+    if (dealt := _in_use.get((text, board, deck))) is None:
+      dealt = _in_use[text, board, deck] = cls(text, board, deck)
+    return dealt
+
+  @functools.cached_property
+  def deal(self) -> CardDeal:
+    """The hands and the public cards to come."""
+    return CardDeal.of_ranges(self.deck, self.board, self.ranges, (0, *[1] * self._to_come))
+
+  @functools.cached_property
+  def can_win(self) -> bool:
+    """True if one of two hands may beat the other after some cards."""
+    return any(map(self._hands_differ, self.runouts(self._to_come)))
+
+  def runouts(self, count: int) -> Iterator[cards.Board]:
+    """See `HoldemSubgameGame.runouts`."""
+    return itertools.permutations([card for card in self.deck if card not in self.board], count)
+
+  @property
+  def _to_come(self) -> int:
+    return cards.BOARD_SIZE - len(self.board)
+
+  def _hands_differ(self, runout: cards.Board) -> bool:
+    """True if one of two hands may beat the other after these cards."""
+    alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
+    first, second = (strengths(np.array(self.board + runout), hands.cards) for hands in self.ranges)
+    return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
+
+
+_in_use = weakref.WeakValueDictionary[tuple[str, cards.Board, cards.Board], RangesOnBoard]()
+
+
 class HoldemSubgameGame(PokerTable):
   """The game; see `base.Game`."""
 
@@ -87,18 +135,18 @@ class HoldemSubgameGame(PokerTable):
     bets = betting.parse_bets(params["bets"], to_come + 1)
     rake = parse_rake(params.get("rake", DEFAULTS["rake"]), params.get("cap", 0))
     public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"], rake)
-    ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
+    self._ranges = dealt = RangesOnBoard.of(params["ranges"], board, deck)
+    ranges = dealt.ranges
     self.deck = deck  #: all cards, ascending
     self.board = board  #: the cards at the root
     self.cards_to_come = to_come  #: the number of public cards dealt before the showdown
     #: the hands of each player, by the chance action that deals them; that of a public card is the card.
     self.ranges = ranges
-    self.disjoint = disjoint  #: bool[H0, H1], whether the two hands can be dealt together
+    self.disjoint = dealt.disjoint  #: bool[H0, H1], whether the two hands can be dealt together
     self.public_states = public_states  #: the betting tree
     #: the number of each line in it.
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
-    # Only a showdown that a player can win pays.
-    can_win = any(map(self._hands_differ, self.runouts(to_come)))
+    can_win = dealt.can_win  # only a showdown that a player can win pays
     most = max(max(state.fold_payoff) + float(can_win) * state.showdown_payoff for state in public_states)
     least = min(min(state.fold_payoff) - float(can_win) * state.showdown_payoff for state in public_states)
     hands = max(len(hands.numbers) for hands in ranges)  # names take 30 ms
@@ -119,7 +167,6 @@ class HoldemSubgameGame(PokerTable):
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
     #: the possible next events, in words.
     self.turns = ("deal p0", "deal p1", "p0 to act", "p1 to act", *["deal card"] * bool(to_come), "end")
-    self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
 
   def max_chance_nodes_in_history(self) -> int:
     """A deal to each player and the cards to come; OpenSpiel's default is the number of decisions."""
@@ -131,17 +178,11 @@ class HoldemSubgameGame(PokerTable):
     Player 0's hands are weighed by the compatible hands of player 1, so that the product of both
     deals is the joint prior.
     """
-    return self.ranges[1].weights * self.disjoint[hands[0]] if hands else self._first_weights
+    return self.ranges[1].weights * self.disjoint[hands[0]] if hands else self._ranges.first_weights
 
   def runouts(self, count: int) -> Iterator[cards.Board]:
     """The next `count` public cards, in every order in which they may come, ascending."""
-    return itertools.permutations([card for card in self.deck if card not in self.board], count)
-
-  def _hands_differ(self, runout: cards.Board) -> bool:
-    """True if one of two hands may beat the other after these cards."""
-    alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
-    first, second = (strengths(np.array(self.board + runout), hands.cards) for hands in self.ranges)
-    return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
+    return self._ranges.runouts(count)
 
   def line(self, node: int, runout: cards.Board) -> str:
     """The bets and cards between the deal and a public state, "x x | 2c | b200"."""
@@ -167,7 +208,7 @@ class HoldemSubgameGame(PokerTable):
   def bayesian_form(self) -> CardGame:
     """The game as a card game, without visiting its histories."""
     remarks = {"left out": text} if (text := self.left_out()) else {}
-    deal = CardDeal.of_ranges(self.deck, self.board, self.ranges, (0, *[1] * self.cards_to_come))
+    deal = self._ranges.deal
     names = HoldemNames(self.header, self.lines, deal, remarks)
     return CardGame(Betting.of_states(self.public_states, self.unit), deal, names, self)
 

@@ -158,7 +158,7 @@ def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int
   rivers: list[Situation] = []
   while len(rivers) < each:
     row, (line, runout) = (k := int(random.integers(len(states)))), lines.place(states[k])
-    board = (*form.deal.board, *lines.runouts[-1][runout].tolist())
+    board = (*form.deal.board, *lines.dealt.runouts[-1][runout].tolist())
     spent = max(form.game.public_states[line].spent)
     both = np.zeros((2, len(cards.ALL_HANDS)))
     heard = ranges[random.integers(OVERHEARD)]

@@ -311,7 +311,7 @@ def test_a_small_deck_of_holdem():
   """Uniform play against uniform play as by dealing hands; a name finds its place, and its path the name."""
   game = pyspiel.load_game("holdem(deck=3x3,stack=4,blinds=2/1,bets=x)")
   tree = build_tree(game)
-  assert sum(map(len, tree.names.source.lines.runouts)) == 1 + 84 + 84 * 6 + 84 * 6 * 5
+  assert sum(map(len, tree.names.source.lines.dealt.runouts)) == 1 + 84 + 84 * 6 + 84 * 6 * 5
   for decision in list(tree.names.decisions)[::997]:
     for h, name in enumerate(decision.infostates):
       if name is not None and h % 9 == 0:

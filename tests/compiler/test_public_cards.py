@@ -158,20 +158,20 @@ def test_types_live_beside_one_of_the_opponent_and_win_by_strength(game_string):
   form = pyspiel.load_game(game_string).bayesian_form()
   lines, strengths = PublicStateIndex.of(form), form.strengths()
   hands = [[{*hand} for hand in cards.tolist()] for cards in form.cards]
-  for street, runouts in enumerate(lines.runouts):
+  for street, runouts in enumerate(lines.dealt.runouts):
     for board, runout in enumerate(runouts.tolist()):
       free = [[hand for hand in own if hand.isdisjoint(runout)] for own in hands]
       for i in (0, 1):
         lives = [hand in free[i] and any(hand.isdisjoint(x) for x in free[1 - i]) for hand in hands[i]]
-        np.testing.assert_array_equal(lines.alive[i][street][board], lives)
+        np.testing.assert_array_equal(lines.dealt.alive[i][street][board], lives)
   for street, board in enumerate(count - 1 for count in lines.boards):  # the last board of each street
-    runout, won = lines.runouts[street][board].tolist(), np.zeros(lines.disjoint.shape, int)
-    for number, last in enumerate(lines.runouts[-1].tolist()):
+    runout, won = lines.dealt.runouts[street][board].tolist(), np.zeros(lines.dealt.disjoint.shape, int)
+    for number, last in enumerate(lines.dealt.runouts[-1].tolist()):
       if last[: len(runout)] == runout:
         alive = [[hand.isdisjoint(last) for hand in own] for own in hands]
         first, second = (ranks[number].astype(int) for ranks in strengths)
         won += np.logical_and.outer(*alive) * np.sign(first[:, None] - second)
-    np.testing.assert_array_equal(lines.net_wins(street, board), won)
+    np.testing.assert_array_equal(lines.dealt.net_wins(street, board), won)
 
 
 # The ranges of postflop-solver's test `solve_pio_preset_normal`.
@@ -188,7 +188,9 @@ def test_the_equity_of_a_flop_is_pio_solvers():
   game = pyspiel.load_game("holdem_subgame", {"board": "QsJh2h", "pot": 180, "stack": 1000, "ranges": PRESET})
   lines = PublicStateIndex.of(game.bayesian_form())
   prior = deal_weights(lines.form)
-  ahead = (prior * lines.net_wins(0, 0)).sum() / (prior.sum() * lines.orders(2))  # wins less losses
+  ahead = (prior * lines.dealt.net_wins(0, 0)).sum() / (
+    prior.sum() * lines.dealt.orders(2)
+  )  # wins less losses
   assert (1 + ahead) / 2 == pytest.approx(0.55347, abs=1e-5)
 
 

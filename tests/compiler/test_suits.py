@@ -37,10 +37,10 @@ GAMES = {
 def test_as_many_boards_as_others_count(board, count):
   """Runouts to compute of 48 and of 2,352, as postflop-solver's rules give them."""
   lines = PublicStateIndex.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
-  found = lines.orbits
+  found = lines.dealt.orbits
   assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
   if found is not None:  # by hand: every runout is what its renaming makes of the one that stands for it
-    for runouts, stand in zip(lines.runouts, found, strict=True):
+    for runouts, stand in zip(lines.dealt.runouts, found, strict=True):
       np.testing.assert_array_equal(lines.form.swaps[stand.swap[:, None], runouts[stand.row]], runouts)
       assert not stand.swap[stand.kept].any()
 

@@ -87,7 +87,7 @@ def root_histories(subgames, player, roots):
       ])  # fmt: skip
     else:
       moves = labels.source.history(s)[2:]
-      compatible = source.lines.disjoint if player == 0 else source.lines.disjoint.T
+      compatible = source.lines.dealt.disjoint if player == 0 else source.lines.dealt.disjoint.T
       dead = _dead(subgames, s)
       row = []
       for h, others in enumerate(compatible):

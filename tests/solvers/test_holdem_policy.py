@@ -458,11 +458,11 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
   game, labels = solver.game, solver.tree.names
   blueprint, before = policies[solved]
   lines = labels.source.lines
-  board = tuple(lines.runouts[2][400].tolist())
+  board = tuple(lines.dealt.runouts[2][400].tolist())
   here, found = [], {}
   for decision in labels.decisions:
     line, runout = lines.place(decision.public_state)
-    if tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist()) == board:
+    if tuple(lines.dealt.runouts[lines.betting.street[line]][runout][:4].tolist()) == board:
       here.append(decision)
   few = {3: 2, 100: 10}[solved]
   for gadget in ("unsafe", "cfr-d", "cfr-d in few")[solved == 3 :]:
@@ -490,11 +490,11 @@ def test_the_first_search_may_begin_on_any_street(street, bets, searched):
   game = pyspiel.load_game(f"holdem(deck=3x3,stack=12,blinds=2/1,bets={bets})")
   solver = ps_cfr_spiel.PSCFRSolver(game)
   lines, decisions = solver.tree.names.source.lines, solver.tree.names.decisions
-  board = lines.runouts[ps_cfr_spiel.options.STREET_NAMES.index(street)][-1].tolist()
+  board = lines.dealt.runouts[ps_cfr_spiel.options.STREET_NAMES.index(street)][-1].tolist()
   chosen = []
   for decision in decisions:
     line, runout = lines.place(decision.public_state)
-    on_board = lines.runouts[lines.betting.street[line]][runout][: len(board)].tolist() == board
+    on_board = lines.dealt.runouts[lines.betting.street[line]][runout][: len(board)].tolist() == board
     if on_board and len(decision.legal_actions) > 1:
       chosen.append(decision)
   before, after = {}, {}

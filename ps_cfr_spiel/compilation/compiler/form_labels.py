@@ -19,7 +19,6 @@ from ps_cfr_spiel.tree import (
   Origin,
   PublicState,
   StateTable,
-  deal_weights,
   information_state_string,
 )
 
@@ -61,23 +60,22 @@ class FormOrigin(Origin):
     `range_` is [n, H of the opponent], `at` the public state of each of the n; by default all are before any
     public card. Returns float64[n, H of the player].
     """
-    return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.orders(street))
+    return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.dealt.orders(street))
 
   def ahead(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
     """The probability of winning a showdown less that of losing it, between minus and plus `weight`.
 
     Each card to come counts by its probability. Arguments and shapes are those of `weight`.
     """
-    ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
+    ways, sign = self.lines.dealt.orders(len(self.lines.boards) - 1), 1 - 2 * player
     return self._by_board(
-      player, range_, at, lambda street, runout: sign * self.lines.net_wins(street, runout) / ways
+      player, range_, at, lambda street, runout: sign * self.lines.dealt.net_wins(street, runout) / ways
     )
 
-  @functools.cached_property
+  @property
   def prior(self) -> np.ndarray:
     """float64[H0, H1]: probabilities of the deals."""
-    weights = deal_weights(self.lines.form)
-    return weights / weights.sum()
+    return self.lines.dealt.prior
 
   def _by_board(
     self, player: int, range_: np.ndarray, at: Sequence[int], factor: Callable[[int, int], Any]
@@ -90,7 +88,7 @@ class FormOrigin(Origin):
       boards.setdefault((int(lines.betting.street[line]), runout), []).append(row)
     weights = np.zeros((len(range_), self.prior.shape[player]))
     for (street, runout), rows in boards.items():
-      alive, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
+      alive, other = (~lines.dealt.dead[i][street][runout] for i in (player, 1 - player))
       of_board = factor(street, runout)
       matrix, share = (self.prior, of_board) if np.ndim(of_board) == 0 else (self.prior * of_board, 1.0)
       reach = range_[rows] * other * share  # a number for all deals needs no matrix of its own
@@ -111,15 +109,15 @@ class FormOrigin(Origin):
   def history(self, public_state: int) -> list[int]:
     """Actions to some history of a public state; ValueError if no deal leads there."""
     line, runout = self.lines.place(public_state)
-    alive = np.flatnonzero(self.lines.alive[0][self.lines.betting.street[line]][runout])
+    alive = np.flatnonzero(self.lines.dealt.alive[0][self.lines.betting.street[line]][runout])
     if not len(alive):
       raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
     return self._types(0, int(alive[0]), line, runout) + self.moves(line, runout)
 
   def _types(self, player: int, type_index: int, line: int, runout: int, last: bool = False) -> list[int]:
     """The type of each player, with `type_index` for this player."""
-    disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
-    dead = self.lines.dead[1 - player][self.lines.betting.street[line]][runout]
+    disjoint = self.lines.dealt.disjoint if player == 0 else self.lines.dealt.disjoint.T
+    dead = self.lines.dealt.dead[1 - player][self.lines.betting.street[line]][runout]
     possible = disjoint[type_index] & ~dead
     other = len(possible) - 1 - possible[::-1].argmax() if last else possible.argmax()
     types = [type_index, int(other)]
@@ -130,31 +128,31 @@ class FormOrigin(Origin):
   def public_cards(self, public_state: int) -> list[int]:
     line, runout = self.lines.place(public_state)
     street, above = self.lines.betting.street[line], self.lines.betting.parent[line]
-    before = self.lines.came[self.lines.betting.street[above]] if above >= 0 else 0
-    cards = self.lines.runouts[street][runout, before:].tolist()
+    before = self.lines.dealt.came[self.lines.betting.street[above]] if above >= 0 else 0
+    cards = self.lines.dealt.runouts[street][runout, before:].tolist()
     return cards if len(cards) > 1 else []
 
   def moves(self, line: int, runout: int) -> list[int]:
     """Actions and cards after the deal, in order."""
     betting, moves = self.lines.betting, []
-    cards = self.lines.runouts[self.lines.betting.street[line]][runout].tolist()
+    cards = self.lines.dealt.runouts[self.lines.betting.street[line]][runout].tolist()
     while betting.parent[line] >= 0:
       above = betting.parent[line]
-      left = self.lines.came[betting.street[above]] if betting.player[above] == CHANCE else len(cards)
+      left = self.lines.dealt.came[betting.street[above]] if betting.player[above] == CHANCE else len(cards)
       moves += cards[left:][::-1] if betting.player[above] == CHANCE else [int(betting.action[line])]
       line, cards = above, cards[:left]
     return moves[::-1]
 
   def count(self, public_state: int) -> int:
     line, runout = self.lines.place(public_state)
-    first, second = (~self.lines.dead[i][self.lines.betting.street[line]][runout] for i in (0, 1))
-    return int(self.lines.disjoint[np.ix_(first, second)].sum())
+    first, second = (~self.lines.dealt.dead[i][self.lines.betting.street[line]][runout] for i in (0, 1))
+    return int(self.lines.dealt.disjoint[np.ix_(first, second)].sum())
 
   def possible_infostates(self, public_state: int) -> tuple[list[str], list[str]]:
     """The types: everything but the deal is public, so a type is all private knowledge."""
     line, runout = self.lines.place(public_state)
     street, types = self.lines.betting.street[line], self.lines.form.types
-    alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
+    alive = [np.flatnonzero(self.lines.dealt.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
   def payoffs(self, public_state: int) -> list[float]:
@@ -164,9 +162,9 @@ class FormOrigin(Origin):
     if not showdown_payoff:
       return [fold_payoff]  # to player 0, as what follows
     street = int(self.lines.betting.street[line])
-    first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
-    net_wins = self.lines.net_wins(street, runout, int(betting.showdown_index[line]))
-    signs = net_wins[self.lines.disjoint & np.logical_and.outer(first, second)]
+    first, second = (~self.lines.dealt.dead[i][street][runout] for i in (0, 1))
+    net_wins = self.lines.dealt.net_wins(street, runout, int(betting.showdown_index[line]))
+    signs = net_wins[self.lines.dealt.disjoint & np.logical_and.outer(first, second)]
     return np.unique(fold_payoff + showdown_payoff * np.sign(signs)).tolist()
 
   def range_weight(self, player: int, type_index: int) -> float:
@@ -229,8 +227,10 @@ class FormLabels(Labels):
     above, action, decision = betting.parent[line], betting.action[line], np.full(len(line), -1)
     for street in range(1, len(lines.boards)):
       came = (betting.street[line] == street) & (betting.street[above] < street) & (above >= 0)
-      single = lines.came[street] - lines.came[street - 1] == 1  # several cards are no single action
-      action[came] = lines.runouts[street][runout[came], -1] if single else -1
+      single = (
+        lines.dealt.came[street] - lines.dealt.came[street - 1] == 1
+      )  # several cards are no single action
+      action[came] = lines.dealt.runouts[street][runout[came], -1] if single else -1
     decision[self.decision_table.public_state] = np.arange(len(self.decisions))
     return StateTable(lines.parents, action, betting.player[line], decision)
 
@@ -256,7 +256,7 @@ class FormLabels(Labels):
   def num_infostates(self, player: int) -> int:
     lines = self._lines
     counts = np.bincount(lines.betting.street[lines.betting.player == player]).tolist()
-    return sum(n * int(lines.alive[player][street].sum()) for street, n in enumerate(counts))
+    return sum(n * int(lines.dealt.alive[player][street].sum()) for street, n in enumerate(counts))
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
     lines = self._lines
@@ -266,7 +266,7 @@ class FormLabels(Labels):
       line, runout, h = place
       street = int(lines.betting.street[line])
       number = self._numbers[street][runout]
-      if not lines.alive[player][street][number, h]:
+      if not lines.dealt.alive[player][street][number, h]:
         raise ValueError("a hand with a card of the board")
     except (KeyError, ValueError):
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
@@ -275,7 +275,7 @@ class FormLabels(Labels):
   @functools.cached_property
   def _numbers(self) -> list[dict[tuple[int, ...], int]]:
     """The number of each runout, for each street."""
-    return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.runouts]
+    return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.dealt.runouts]
 
 
 def _public_state(lines: PublicStateIndex, first: np.ndarray, number: int) -> PublicState:
@@ -288,8 +288,8 @@ def _public_state(lines: PublicStateIndex, first: np.ndarray, number: int) -> Pu
   street, before = int(betting.street[line]), int(betting.street[above])
   action = int(betting.action[line])
   if street > before:  # several cards are no single action
-    single = lines.came[street] - lines.came[before] == 1
-    action = int(lines.runouts[street][runout, -1]) if single else -1
+    single = lines.dealt.came[street] - lines.dealt.came[before] == 1
+    action = int(lines.dealt.runouts[street][runout, -1]) if single else -1
   parent = int(lines.starts[above]) + runout // (lines.boards[street] // lines.boards[before])
   return PublicState(parent, action, player, decisions)
 
@@ -321,7 +321,10 @@ def _infostates(lines: PublicStateIndex, line: int, runout: int) -> Sequence[str
   """The acting player's information state strings by type, None for impossible types."""
   form = lines.form
   street, player = int(lines.betting.street[line]), int(lines.betting.player[line])
-  alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
+  alive, cards = (
+    lines.dealt.alive[player][street][runout],
+    tuple(lines.dealt.runouts[street][runout].tolist()),
+  )
   return LazySequence(len(form.types[player]), functools.partial(_infostate, form, line, cards, alive))
 
 

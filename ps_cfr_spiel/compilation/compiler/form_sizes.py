@@ -105,7 +105,7 @@ def _counts(lines: PublicStateIndex, folded: bool, leaves: str, itemsize: int) -
   """The sizes of a form's tree; `folded`: with suits folded where they may be."""
   form = lines.form
   # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
-  orbits = lines.orbits if folded else None
+  orbits = lines.dealt.orbits if folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
   ends = lines.betting.ends

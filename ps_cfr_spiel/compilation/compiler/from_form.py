@@ -16,8 +16,9 @@ import pyspiel
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import Betting
+from ps_cfr_spiel.compilation.compiler.dealt_boards import CHUNK
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels
-from ps_cfr_spiel.compilation.compiler.forms import CHUNK, LineIndex, PublicStateIndex
+from ps_cfr_spiel.compilation.compiler.forms import LineIndex, PublicStateIndex
 from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   AllInLeaves,
@@ -142,7 +143,7 @@ def make_leaves(
   form = lines.form
   evaluator = LEAVES[leaves_of(lines, kind)]
   if len(lines.boards) == 1:
-    types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
+    types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.dealt.strength, strict=True)]
     if len(streets) == 1:
       ((showdowns, folds),) = streets
       return evaluator.create(types[0], showdowns.utility, folds.utility)
@@ -207,23 +208,23 @@ class LazyBoardLeaves(BoardLeaves):
   def _on_street(self, street: int) -> LeafEvaluator:
     """The evaluator of a street; its arrays have an axis in front, the boards."""
     lines, numbers, (showdowns, folds) = self.lines, self.numbers[street], self.ends[street]
-    form, total, last = lines.form, lines.total, street == len(self.numbers) - 1
+    form, total, last = lines.form, lines.dealt.total, street == len(self.numbers) - 1
     # Strengths exist on the last street only; above it the evaluator gets the folds alone.
     showdown_payoff = showdowns.utility if last else np.zeros(0)
 
     def on_boards(number: np.ndarray) -> LeafEvaluator:
-      first, second = (w * ~lines.dead[i][street][number] for i, w in enumerate(form.weights))
+      first, second = (w * ~lines.dealt.dead[i][street][number] for i, w in enumerate(form.weights))
       nothing = (np.zeros_like(first, np.int32), np.zeros_like(second, np.int32))
-      strength = (lines.strength[0][number], lines.strength[1][number]) if last else nothing
+      strength = (lines.dealt.strength[0][number], lines.dealt.strength[1][number]) if last else nothing
       types = BoardTypes((first, second), form.cards, strength)
       shown, folded = (np.broadcast_to(x, (len(number), *x.shape)) for x in (showdown_payoff, folds.utility))
-      return self.evaluator.create(types, shown, folded, total * lines.orders(street))
+      return self.evaluator.create(types, shown, folded, total * lines.dealt.orders(street))
 
     step = 1 if self.evaluator is DenseLeaves else CHUNK  # the matrices of one board are large enough
     inner = joined([on_boards(numbers[start : start + step]) for start in range(0, len(numbers), step)])
     if last or not len(showdowns.line):
       return inner
-    ways = lines.orders(len(self.numbers) - 1)
+    ways = lines.dealt.orders(len(self.numbers) - 1)
     shares = form.weights[0] / total, form.weights[1] / ways
     first, second, payoff = (np.tile(x, (len(numbers), 1)) for x in (*shares, showdowns.utility))
     return _LazyAllInLeaves(lines, street, numbers, (first, second), payoff, inner)
@@ -254,8 +255,10 @@ class _LazyAllInLeaves(AllInLeaves):
   def net_wins(self) -> np.ndarray:
     """See `AllInLeaves`."""
     lines = self.lines
-    dtype = np.int16 if lines.orders(len(lines.boards) - 1) < 2**15 else np.int32
-    boards = [lines.net_wins(self.street, number) * lines.disjoint for number in self.numbers.tolist()]
+    dtype = np.int16 if lines.dealt.orders(len(lines.boards) - 1) < 2**15 else np.int32
+    boards = [
+      lines.dealt.net_wins(self.street, number) * lines.dealt.disjoint for number in self.numbers.tolist()
+    ]
     return np.stack(boards, dtype=dtype, casting="unsafe")
 
 

@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
+from ps_cfr_spiel.compilation.compiler.dealt_boards import OrbitMap, orbit_maps, renamed_runouts
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels, FormOrigin
-from ps_cfr_spiel.compilation.compiler.forms import OrbitMap, PublicStateIndex, orbit_maps, renamed_runouts
+from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.tree import (
   BoardLeaves,
   Boards,
@@ -52,7 +53,7 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   assert isinstance(labels.source, FormOrigin)
   lines = labels.source.lines
   swaps = _symmetries(lines, tree, labels.places, over)
-  boards = lines.orbits if swaps is lines.form.swaps else orbit_maps(lines, swaps)
+  boards = lines.dealt.orbits if swaps is lines.form.swaps else orbit_maps(lines.dealt, swaps)
   if swaps is None or boards is None:
     return over
   parts = [_leaves(board, count) for board, both in zip(boards, leaves.leaves, strict=True) for count in both]
@@ -95,8 +96,11 @@ def _symmetries(
   swaps = lines.form.swaps
   if swaps is None or over.tree is tree:
     return swaps
-  streets = range(len(lines.runouts))
-  images, same = [renamed_runouts(lines, street, swaps) for street in streets], np.ones(len(swaps), bool)
+  streets = range(len(lines.dealt.runouts))
+  images, same = (
+    [renamed_runouts(lines.dealt, street, swaps) for street in streets],
+    np.ones(len(swaps), bool),
+  )
   for player in (0, 1):
     nothing = [np.full(shape, np.nan) for shape in over.tree.players[player].block_shapes]
     tables, permuted = over.back(player, nothing), columns(lines, player, swaps)

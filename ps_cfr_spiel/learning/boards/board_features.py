@@ -202,7 +202,7 @@ class BoardFeatures(Features):
     rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
-    place = hand_places(np.array([(*form.deal.board, *card) for card in lines.runouts[1].tolist()]))
+    place = hand_places(np.array([(*form.deal.board, *card) for card in lines.dealt.runouts[1].tolist()]))
 
     def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
       """The leaves on all boards of a street that pay these showdowns and folds."""

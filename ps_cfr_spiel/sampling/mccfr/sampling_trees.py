@@ -50,7 +50,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
     return sort_nodes(tree, histories_to_sample(tree, source.histories))[0]
   assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
-  if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
+  if any(after - before > 1 for before, after in itertools.pairwise(lines.dealt.came)):
     raise ValueError(f"{tree.names.game} deals several public cards at once; sample one with single cards.")
   sampling_tree, order = sort_nodes(tree, _public_states(tree, lines))
   return dataclasses.replace(sampling_tree, deal=_dealt_types(lines, order))
@@ -150,7 +150,7 @@ def _dealt_types(lines: PublicStateIndex, order: Int[np.ndarray, " N"]) -> Dealt
   runout = np.where(np.repeat(lines.betting.street, lines.sizes) == last, number, 0)
   runout += np.repeat(lines.betting.showdown_index, lines.sizes)  # one of both is 0
   held, strength = (
-    (one.astype(np.int32), other.astype(np.int32)) for one, other in (form.cards, lines.strength)
+    (one.astype(np.int32), other.astype(np.int32)) for one, other in (form.cards, lines.dealt.strength)
   )
   return DealtTypes(
     first=first / first[-1],
@@ -167,7 +167,7 @@ def _cards(lines: PublicStateIndex) -> Int[np.ndarray, " P"]:
   betting, columns = lines.betting, []
   for line, above in enumerate(betting.parent.tolist()):
     comes = above >= 0 and betting.player[above] == CHANCE
-    runouts = lines.runouts[betting.street[line]]
+    runouts = lines.dealt.runouts[betting.street[line]]
     columns.append(runouts[:, -1] if comes else np.full(len(runouts), -1))
   return np.concatenate(columns).astype(np.int32)
 

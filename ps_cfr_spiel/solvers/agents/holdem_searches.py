@@ -143,7 +143,7 @@ class HandSearch:
         states[children[0]] = state
         continue
       if (player := int(lines.player[line])) in players:
-        came = self.lines.runouts[lines.street[line]]
+        came = self.lines.dealt.runouts[lines.street[line]]
         rows = np.zeros((len(children), len(came), NUM_HANDS))
         for at, action, chances in _answers(policy, state, came):
           rows[self._nearest(line, action, state), at] += chances
@@ -200,7 +200,7 @@ class HandSearch:
   def _runouts_in(self, before: "HandSearch", line: int, other: int, came: cards.Board) -> np.ndarray:
     """int[n]: the number of each runout of a line, after the cards that `came`, at one of a search before."""
     runouts, longer = (
-      search.lines.runouts[search.betting.street[at]] for search, at in ((self, line), (before, other))
+      search.lines.dealt.runouts[search.betting.street[at]] for search, at in ((self, line), (before, other))
     )
     number = {tuple(cards): k for k, cards in enumerate(longer.tolist())}
     first = tuple(map(self.game.deck.index, came))
@@ -237,7 +237,10 @@ class HandSearch:
   def place(self, line: int, runout: cards.Board = ()) -> int:
     """The public state of a line after these cards."""
     lines = self.lines
-    known, cards_by_place = lines.runouts[lines.came.index(len(runout))], map(self.game.deck.index, runout)
+    known, cards_by_place = (
+      lines.dealt.runouts[lines.dealt.came.index(len(runout))],
+      map(self.game.deck.index, runout),
+    )
     return int(lines.starts[line]) + known.tolist().index(list(cards_by_place))
 
   def range_at(self, line: int, player: int, trembling: bool) -> np.ndarray:
@@ -372,7 +375,7 @@ def street_of(game: Game, values: StreetValues) -> Subgames:
   forests, places = make_decisions(lines, ends, (len(hands), len(hands)))
   ((showdowns, folds),) = ends
   # The weights of deals are in the values: each hand's are 1, over the sum of those of all deals.
-  even = np.full((1, len(hands)), 1 / lines.total)
+  even = np.full((1, len(hands)), 1 / lines.dealt.total)
   with precision(DTYPE):
     stacked = values.street_leaves(
       [given], hands[None], (even, even), (showdowns.utility[None], folds.utility[None])
