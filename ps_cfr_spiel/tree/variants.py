@@ -59,7 +59,8 @@ def take_rows(shapes: Sequence[tuple[int, ...]], rows: Rows, tables: Tables) -> 
   """
   blocks = []
   for (actions, count, *_), (source, action) in zip(shapes, rows, strict=True):
-    block = np.full((actions, count, tables[0].shape[2]), 1 / actions)
+    shape = actions, count, tables[0].shape[2]
+    block = np.full(shape, 1 / actions) if len(source) < count else np.empty(shape)
     for k in np.unique(source[:, 0]):
       rows_of_table = np.flatnonzero(source[:, 0] == k)
       block[:, rows_of_table] = tables[k][action[:, rows_of_table], source[rows_of_table, 1]]
@@ -76,8 +77,10 @@ def put_rows(rows: Rows, blocks: Tables, tables: Tables) -> list[np.ndarray]:
   for block, (source, action) in zip(blocks, rows, strict=True):
     for k in np.unique(source[:, 0]):
       rows_of_table = np.flatnonzero(source[:, 0] == k)
-      if result[k] is tables[k]:
-        result[k] = tables[k].copy()
-      result[k][:, source[rows_of_table, 1]] = 0
+      if len(rows_of_table) == tables[k].shape[1]:  # all rows
+        result[k] = np.zeros(tables[k].shape, tables[k].dtype)
+      else:
+        result[k] = tables[k].copy() if result[k] is tables[k] else result[k]
+        result[k][:, source[rows_of_table, 1]] = 0
       result[k][action[:, rows_of_table], source[rows_of_table, 1]] = block[:, rows_of_table]
   return result
