@@ -162,11 +162,15 @@ class SubgameSolver:
 
     The opponent may always come with an infostate that wins more than before, so this counts in full. Less
     counts a quarter, by the range, which is a guess: infostates that never come must not pay for others.
+    After a bet that the search before lacks, promises are what infostates win by another move. Those that win
+    less by the bet do not make it, so for them nothing counts.
     """
     asked = [tables] if problem.before is not None else [tables, problem.last.tables]
     given = problem.subgame, problem.last.player, problem.ranges, asked, self.settings.dtype
     after, *others = responses_to_each(*given)
     before = problem.before if problem.before is not None else others[0]
+    if problem.before is None and problem.promises is not None:
+      before, after = (np.maximum(values, problem.promises) for values in (before, after))
     more, less = np.maximum(after - before, 0), np.maximum(before - after, 0)
     return bool(more.sum() > FALLS * (less * problem.ranges[1 - problem.last.player]).sum())
 

@@ -24,7 +24,7 @@ from ps_cfr_spiel.compilation.compiler import (
   make_decisions,
   street_ends,
 )
-from ps_cfr_spiel.policy import WrappedPolicy, dealt_again, public_cards
+from ps_cfr_spiel.policy import WrappedPolicy, dealt_again, public_cards, translate
 from ps_cfr_spiel.resolving.search import responses
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import PublicTree
@@ -167,8 +167,9 @@ class HandSearch:
   def continuing(self, before: "HandSearch", start: int, came: cards.Board = ()) -> Self:
     """The same with the strategies of both players in a search before, from one of its lines on.
 
-    `came` are the public cards that came at that line. The bets there nearest to those of this search are
-    meant; after a bet where it has none, play stays uniform.
+    `came` are the public cards that came at that line. A bet that it lacks is answered by a mixture of the
+    answers to the two sizes around it (`policy.pseudo_harmonic`), a check among them, which nobody folds to;
+    what follows is as after the nearest bet. After a bet where it has none, play stays uniform.
     """
     if before.subgames is self.subgames and not (came or start):
       self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
@@ -176,26 +177,59 @@ class HandSearch:
     lines, theirs = self.betting, before.betting
     columns = [_columns(before.hands(player), self.hands(player)) for player in (0, 1)]
     pairs = {0: theirs.children(start)[0] if came else start}
+    between = dict[
+      int, tuple[int, int, float]
+    ]()  # lines after the sizes around, share of the smaller
+
+    def continued(line: int, other: int) -> np.ndarray:
+      """[A, n, H]: the strategy at another line, by the moves and runouts of a line."""
+      children, player = lines.children(line), int(lines.player[line])
+      nearest = [_nearest_line(before, child, self, children) for child in theirs.children(other)]
+      given, after = before._rows(other)
+      rows = given[:, after[self._runouts_in(before, line, other, came)]]
+      if nearest != list(range(len(children))):
+        rows = np.stack([rows[np.array(nearest) == k].sum(0) for k in range(len(children))])
+      return rows if columns[player] is None else rows[:, :, columns[player]]
+
     for line in range(len(lines)):
       other, children = pairs.pop(line, None), lines.children(line)
       if other is None or not children or lines.player[line] != theirs.player[other]:
         continue
       below = theirs.children(other)
-      if (player := int(lines.player[line])) >= 0:
-        nearest = [_nearest_line(before, child, self, children) for child in below]
+      if lines.player[line] >= 0:
         played, at = self._rows(line)
-        given, after = before._rows(other)
-        rows = given[:, after[self._runouts_in(before, line, other, came)]]
-        if nearest != list(range(len(children))):
-          rows = np.stack([rows[np.array(nearest) == k].sum(0) for k in range(len(children))])
-        rows = rows if columns[player] is None else rows[:, :, columns[player]]
+        if line in between:
+          smaller, larger, share = between[line]
+          rows = continued(line, larger)
+          if theirs.action[smaller] > betting.CALL:
+            answer = continued(line, smaller)
+          else:
+            answer, actions = rows.copy(), lines.action[list(children)].tolist()
+            fold = actions.index(betting.FOLD)
+            answer[actions.index(betting.CALL)] += answer[fold]
+            answer[fold] = 0
+          rows = share * answer + (1 - share) * rows
+        else:
+          rows = continued(line, other)
         answered = rows.sum(0) > 0
         played[:, at] = rows if answered.all() else np.where(answered, rows, played[:, at])
       bet_there = any(theirs.action[child] > betting.CALL for child in below)
       for child in children:
         if bet_there or lines.action[child] <= betting.CALL:
           pairs[child] = below[_nearest_line(self, child, before, below)]
+        if bet_there and lines.action[child] > betting.CALL:
+          moves = [move for move in below if theirs.action[move] != betting.FOLD]
+          shares = translate(self._size(child), [before._size(move) for move in moves])
+          if len(around := shares.nonzero()[0]) == 2:
+            smaller, larger = sorted((moves[k] for k in around), key=before._size)
+            between[child] = smaller, larger, float(shares[moves.index(smaller)])
     return self
+
+  def _size(self, line: int) -> float:
+    """The share of the pot that the move which leads to a line adds after calling; 0 for a check or call."""
+    above = int(self.betting.parent[line])
+    most = int(self._paid[above].max())
+    return (self.spent(line, int(self.betting.player[above])) - most) / (2 * most)
 
   def _runouts_in(self, before: "HandSearch", line: int, other: int, came: cards.Board) -> np.ndarray:
     """int[n]: the number of each runout of a line, after the cards that `came`, at one of a search before."""
