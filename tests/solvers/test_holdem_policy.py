@@ -217,7 +217,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   start = play(game, *moves)
   more = {}
   for gadget in ("cfr-d", "unsafe"):
-    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=25, gadget=gadget, values=values).bot(
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=50, gadget=gadget, values=values).bot(
       1, 0
     )
     ranges = agent.policy.ranges(start)
@@ -293,12 +293,18 @@ def test_promises_are_kept(line):
 
 
 @pytest.mark.parametrize(
-  "line, known",
-  [(("Check", "Bet 2", "Call", "3c"), None), (("Bet 3",), ("Bet 2",))],
-  ids=["river", "foreign bet"],
+  "line, bets, around",
+  [
+    (("Check", "Bet 2", "Call", "3c"), "0.5a a / 0.5a a", {}),
+    # 0.75 of the pot; (4.5 - 0.75)(1 + 0.5) / ((4.5 - 0.5)(1 + 0.75)) of the answer is that to 0.5.
+    (("Bet 3",), "0.5a a / 0.5a a", {"Bet 2": 45 / 56, "All-in 18": 11 / 56}),
+    # 0.5 of the pot; (1 - 0.5) / (1 + 0.5) of those who fold to the pot call, as nobody folds to a check.
+    (("Bet 2",), "1 a;a / 1 a;a", {"Bet 4": 2 / 3}),
+  ],
+  ids=["river", "bet between two", "bet below all"],
 )
-def test_a_search_begins_with_the_strategy_before(line, known, monkeypatch):
-  """After one iteration it is the turn's: on a river, and after a foreign bet that after the nearest.
+def test_a_search_begins_with_the_strategy_before(line, bets, around, monkeypatch):
+  """After one iteration it is the turn's: on a river, and after a foreign bet a mixture around it.
 
   What best responses to it win is known by the promises, but after such a bet.
   """
@@ -306,25 +312,35 @@ def test_a_search_begins_with_the_strategy_before(line, known, monkeypatch):
   monkeypatch.setattr(SubgameSolver, "_worse", lambda self, p, *_: problems.append(p) or worse(self, p, *_))
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
-  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=1)
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, bets, iterations=1)
   state = play(game, *TURN, *line)
   player, hand = state.current_player(), PublicHand.of(state)
-  before = PublicHand.of(play(game, *TURN, *(known or line[:-1])))
-  turn, place = policy._on_path(before, player)
-  if known is None:
-    place = turn.betting.children(place)[0]
-  (number,) = turn.tree.names.public_states[turn.place(place, hand.board[4:])].decisions
-  decision = turn.tree.names.decisions[number]
-  expected = turn.tables[player][decision.block][:, decision.row]
   search, root = policy._on_path(hand, player)
+  moves = [int(search.betting.action[child]) for child in search.betting.children(root)]
+  expected = np.zeros(search.row(root).shape)
+  for move, share in (around or {None: 1.0}).items():
+    before = PublicHand.of(play(game, *TURN, *(line[:-1] if move is None else (move,))))
+    turn, place = policy._on_path(before, player)
+    if move is None:
+      place = turn.betting.children(place)[0]
+    (number,) = turn.tree.names.public_states[turn.place(place, hand.board[4:])].decisions
+    decision = turn.tree.names.decisions[number]
+    answer = turn.tables[player][decision.block][:, decision.row]
+    answer = answer[:, np.searchsorted(turn.hands(player), search.hands(player))]
+    for action, chances in zip(decision.legal_actions, answer, strict=True):
+      expected[moves.index(action) if action in moves else -1] += share * chances  # the only raise
+  if around:
+    told = expected.sum(0)  # by bets; the rest is by a check
+    expected /= told
+    expected[1] += (1 - told) * expected[0]
+    expected[0] *= told
   assert search is not turn and np.ptp(expected, 1).max() > 0.1
-  same = np.searchsorted(turn.hands(player), search.hands(player))
-  np.testing.assert_allclose(search.row(root), expected[:, same], atol=1e-6)
+  np.testing.assert_allclose(search.row(root), expected, atol=1e-6)
   for p in problems:
     if p.before is not None:
       won = responses(p.subgame, p.last.player, p.ranges, p.last.tables, "float32")
       np.testing.assert_allclose(p.before, won, atol=1e-5)
-  assert [p.before is None for p in problems] == [False, known is not None][-len(problems) :]
+  assert [p.before is None for p in problems] == [False, bool(around)][-len(problems) :]
 
 
 def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():

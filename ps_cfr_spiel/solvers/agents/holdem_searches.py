@@ -177,9 +177,7 @@ class HandSearch:
     lines, theirs = self.betting, before.betting
     columns = [_columns(before.hands(player), self.hands(player)) for player in (0, 1)]
     pairs = {0: theirs.children(start)[0] if came else start}
-    between = dict[
-      int, tuple[int, int, float]
-    ]()  # lines after the sizes around, share of the smaller
+    between = dict[int, tuple[int, int, float]]()  # lines after the sizes around, share of the smaller
 
     def continued(line: int, other: int) -> np.ndarray:
       """[A, n, H]: the strategy at another line, by the moves and runouts of a line."""
