@@ -298,7 +298,7 @@ def test_gadgets_board_by_board_are_those_of_all_at_once(name):
     with precision("float64"):  # the last is unsafe, as best responses are
       blocks = cfr.average_strategy(plain, state)[player]
       theirs = tree.best_response_values(plain, 1 - player, blocks)[1]
-    ours = promises.BestResponses(made, 1 - player, "float64").values([*map(np.asarray, blocks)])
+    ours = promises.best_responses(made, [*map(np.asarray, blocks)], 1 - player, "float64")
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13 * np.abs(theirs).max())
 
 

@@ -12,7 +12,7 @@ from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.resolving.search.promises import BestResponses
+from ps_cfr_spiel.resolving.search.promises import best_responses
 from ps_cfr_spiel.resolving.subgames import GADGETS, KnownSubgames, unsafe
 
 HEX = "dark_hex(board_size=2,gameversion=adh)"  # it is not common knowledge whose turn it is
@@ -76,8 +76,9 @@ def test_searches_solve_the_linear_programs(name, player):
   assert sorted(names) == sorted(set(roots.values()))
 
   programs = functools.partial(resolving_programs, plain, list(roots), player, profile, known=roots)
-  responding = BestResponses(unsafe(subgame, player, ones).tree, 1 - player, "float64")
-  old = responding.values(subgame.there(player, tables[player]))
+  old = best_responses(
+    unsafe(subgame, player, ones).tree, subgame.there(player, tables[player]), 1 - player, "float64"
+  )
   assert old.sum() == pytest.approx(programs(dict.fromkeys(names, -1e3), free=set())[1], abs=1e-7)
   free = below(plain, player, infostate)
   for noise in (0.0, 0.3):

@@ -306,10 +306,10 @@ def test_promises_are_kept(line):
 def test_a_search_begins_with_the_strategy_before(line, bets, around, monkeypatch):
   """After one iteration it is the turn's: on a river, and after a foreign bet a mixture around it.
 
-  What best responses to it win is known by the promises, but after such a bet.
+  What best responses to it win is known by the promises. After such a bet it is a guess, and nothing is kept.
   """
-  problems, worse = [], SubgameSolver._worse
-  monkeypatch.setattr(SubgameSolver, "_worse", lambda self, p, *_: problems.append(p) or worse(self, p, *_))
+  problems, solve = [], SubgameSolver.solve
+  monkeypatch.setattr(SubgameSolver, "solve", lambda self, p, g: problems.append(p) or solve(self, p, g))
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, bets, iterations=1)
@@ -340,7 +340,7 @@ def test_a_search_begins_with_the_strategy_before(line, bets, around, monkeypatc
     if p.before is not None:
       won = responses(p.subgame, p.last.player, p.ranges, p.last.tables, "float32")
       np.testing.assert_allclose(p.before, won, atol=1e-5)
-  assert [p.before is None for p in problems] == [False, bool(around)][-len(problems) :]
+  assert [p.before is None for p in problems][-1] == bool(around)
 
 
 def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():

@@ -26,7 +26,8 @@ class Problem(NamedTuple):
   frontier: tuple[int, ...]  #: the same
   #: as after how many iterations the search begins with the strategies of `last`; 0: with uniform ones.
   begun: int = 0
-  #: values of best responses to `last` at the opponent's roots, [roots, H], if they are known.
+  #: values of best responses to `last` at the opponent's roots, [roots, H], if its strategies are to be kept
+  #: where those of the search may lose more.
   before: np.ndarray | None = None
 
 

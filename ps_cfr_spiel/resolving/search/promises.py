@@ -1,7 +1,6 @@
 """The results of a search that the next one needs: strategies, for ranges, and promises."""
 
 import dataclasses
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -183,36 +182,19 @@ def responses(
     dtype: of the numbers.
     beyond: fixed values at the frontier, if there is one.
   """
-  return responses_to_each(subgame, player, ranges, [tables], dtype, beyond)[0]
-
-
-def responses_to_each(
-  subgame: Subgame,
-  player: int,
-  ranges: Ranges,
-  strategies: Sequence[tuple[Table, Table]],
-  dtype: str,
-  beyond: BoundValues | None = None,
-) -> list[np.ndarray]:
-  """The same for each of several `tables`."""
-  subgames = [subgame]
-  if subgame.tree.leaves.has_values_beyond:  # which depend on the strategies
-    subgames = [_settled(subgame, ranges, tables, dtype) for tables in strategies]
-  made = [BestResponses(unsafe(s, player, ranges, None, beyond).tree, 1 - player, dtype) for s in subgames]
-  played = [subgame.there(player, tables[player]) for tables in strategies]
-  return [responding.values(strategy) for responding, strategy in zip(itertools.cycle(made), played)]
-
-
-def _settled(subgame: Subgame, ranges: Ranges, tables: tuple[Table, Table], dtype: str) -> Subgame:
-  """A subgame with the values beyond its tree fixed at those for both strategies and ranges."""
-  played = [subgame.there(i, table) for i, table in enumerate(tables)]
-  with precision(dtype):
-    leaves = _settled_leaves(*to_device((subgame.tree, played, ranges), dtype))
-  return dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
+  strategy = subgame.there(player, tables[player])
+  if subgame.tree.leaves.has_values_beyond:
+    theirs = subgame.there(1 - player, tables[1 - player])
+    played = (strategy, theirs) if player == 0 else (theirs, strategy)
+    with precision(dtype):
+      leaves = _settled(*to_device((subgame.tree, played, ranges), dtype))
+    subgame = dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
+  return best_responses(unsafe(subgame, player, ranges, None, beyond).tree, strategy, 1 - player, dtype)
 
 
 @jit()  # at once: each of its operations would be compiled for each tree
-def _settled_leaves(tree: PublicTree, strategies: Sequence[Table], ranges: Ranges) -> LeafEvaluator:
+def _settled(tree: PublicTree, strategies: Sequence[Table], ranges: Ranges) -> LeafEvaluator:
+  """A tree's leaves with the values beyond fixed at those for both strategies and ranges."""
   reach = [
     [part * range_ for part in forest.leaf.pull(sequence_reach(forest, played))]
     for forest, played, range_ in zip(tree.players, strategies, ranges, strict=True)
@@ -220,23 +202,14 @@ def _settled_leaves(tree: PublicTree, strategies: Sequence[Table], ranges: Range
   return tree.leaves.settle(reach)
 
 
-class BestResponses:
-  """A player's best responses in a tree; board by board on the host where that is possible."""
-
-  def __init__(self, tree: PublicTree, player: int, dtype: str):
-    """Lay out the tree, once for all strategies of the opponent; `dtype` is of numbers on the device."""
-    self._tree, self._player, self._dtype = tree, player, dtype
-    self._made = in_dtype(streamed(tree), "float64")
-
-  def values(self, strategy: Table) -> np.ndarray:
-    """Values at the roots, [roots, H], against a strategy of the opponent there."""
-    made, forest = self._made, self._tree.players[1 - self._player]
-    if isinstance(made.stream, BoardTraversal):  # no program of XLA
-      column = column_of(forest.join([np.asarray(block, float) for block in strategy]), forest.types)
-      return made.stream.responses(made.leaves, self._player, np.asarray(column, float))[None]
-    with precision(self._dtype):
-      given = to_device((self._tree, strategy), self._dtype)
-      return np.asarray(_best_response(*given, player=self._player), float)
+def best_responses(tree: PublicTree, strategy: Table, player: int, dtype: str) -> np.ndarray:
+  """A player's best response values at the roots, [roots, H], against a strategy of the opponent there."""
+  made, forest = in_dtype(streamed(tree), "float64"), tree.players[1 - player]
+  if isinstance(made.stream, BoardTraversal):  # no program of XLA
+    column = column_of(forest.join([np.asarray(block, float) for block in strategy]), forest.types)
+    return made.stream.responses(made.leaves, player, np.asarray(column, float))[None]
+  with precision(dtype):
+    return np.asarray(_best_response(*to_device((tree, strategy), dtype), player=player), float)
 
 
 def _depths(labels: Labels) -> np.ndarray:

@@ -19,7 +19,7 @@ from ps_cfr_spiel.backend.device import Device, check_finite, platform, precisio
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import CPU, ROUND, SearchOptions
 from ps_cfr_spiel.resolving.search.problems import Problem
-from ps_cfr_spiel.resolving.search.promises import Search, Table, responses_to_each
+from ps_cfr_spiel.resolving.search.promises import Search, Table, responses
 from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import Gadget, GadgetTree, Subgames, gadget_of
 from ps_cfr_spiel.tree import Array, PublicTree, streamed
@@ -154,25 +154,19 @@ class SubgameSolver:
     last = problem.last
     # Rows outside the subgame are shared between searches.
     first, second = (problem.subgame.back(i, average[i], last.tables[i]) for i in (0, 1))
-    kept = problem.begun and self._worse(problem, (first, second))
+    kept = problem.before is not None and self._worse(problem, problem.before, (first, second))
     return last.tables if kept else (first, second)
 
-  def _worse(self, problem: Problem, tables: tuple[Table, Table]) -> bool:
+  def _worse(self, problem: Problem, before: np.ndarray, tables: tuple[Table, Table]) -> bool:
     """True if strategies may lose more to best responses than those before: few iterations can spoil them.
 
     The opponent may always come with an infostate that wins more than before, so this counts in full. Less
     counts a quarter, by the range, which is a guess: infostates that never come must not pay for others.
-    After a bet that the search before lacks, promises are what infostates win by another move. Those that win
-    less by the bet do not make it, so for them nothing counts.
     """
-    asked = [tables] if problem.before is not None else [tables, problem.last.tables]
-    given = problem.subgame, problem.last.player, problem.ranges, asked, self.settings.dtype
-    after, *others = responses_to_each(*given)
-    before = problem.before if problem.before is not None else others[0]
-    if problem.before is None and problem.promises is not None:
-      before, after = (np.maximum(values, problem.promises) for values in (before, after))
+    last, ranges = problem.last, problem.ranges
+    after = responses(problem.subgame, last.player, ranges, tables, self.settings.dtype)
     more, less = np.maximum(after - before, 0), np.maximum(before - after, 0)
-    return bool(more.sum() > FALLS * (less * problem.ranges[1 - problem.last.player]).sum())
+    return bool(more.sum() > FALLS * (less * ranges[1 - last.player]).sum())
 
 
 def iterated(

@@ -24,7 +24,8 @@ A search begins with the strategies whose best responses it promises, from the f
 the blueprint, as if it had come to them in `BEGUN`
 iterations (strategies as a warm start: Brown and Sandholm 2016). Few iterations, under a limit of time,
 break promises less: ten from uniform play lose more than a blueprint does. The strategies before are kept if
-best responses may win more from those of the search.
+best responses may win more from those of the search. After a bet that the search before lacks, it begins with
+the answers to the sizes around the bet, mixed as in action translation.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -52,7 +53,7 @@ from ps_cfr_spiel.cards.poker import (
 from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
 from ps_cfr_spiel.options import STREET_NAMES, HoldemPolicyOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver
+from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, responses
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
@@ -71,8 +72,9 @@ BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
 KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 FIRST = 5  # iterations of a search before the first look at the clock
-# Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far.
-BEGUN = 40
+# Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far; but
+# after a bet that the search before lacks, they are a guess, and with 40 few cannot leave it.
+BEGUN, BEGUN_AFTER_BET = 40, 10
 BLUEPRINTS = ("holdem", "universal_poker")
 
 
@@ -306,8 +308,12 @@ class HoldemPolicy(SearchPolicy):
       )
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)
-    begun = BEGUN if known else 0
-    before = None if chips else promises  # else promises are of the decision before the bet
+    before = None
+    if known and not chips:  # after a bet, what is begun with is a guess
+      before = promises
+      if before is None:
+        before = responses(subgame, player, (first, second), begins.tables, DTYPE)
+    begun = (BEGUN_AFTER_BET if chips else BEGUN) if known else 0
     problem = Problem(begins, subgame, (first, second), promises, None, np.inf, (), begun, before)
     settings, device = self._methods[hand.street], self._device(lambda: search.size)
     with self.searching(progress=False):
