@@ -217,7 +217,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   start = play(game, *moves)
   more = {}
   for gadget in ("cfr-d", "unsafe"):
-    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=50, gadget=gadget, values=values).bot(
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=100, gadget=gadget, values=values).bot(
       1, 0
     )
     ranges = agent.policy.ranges(start)
@@ -358,7 +358,8 @@ def test_an_answer_to_a_bet_that_the_strategy_before_lacks_begins_uniform():
   solver = SubgameSolver(search.subgames, SearchSettings(dtype="float32"))
   for before, after, kept in ((solved, folding, True), (folding, solved, False)):
     last = Search(state.current_player(), np.inf, before, (), {}, 0.0)
-    problem = Problem(last, subgame, ranges, None, None, np.inf, (), begun=1)
+    won = responses(subgame, last.player, ranges, before, "float32")
+    problem = Problem(last, subgame, ranges, None, None, np.inf, (), begun=1, before=won)
     average = [subgame.there(i, table) for i, table in enumerate(after)]
     assert (solver._tables(problem, average) is before) == kept
 
