@@ -122,6 +122,7 @@ CALLING = 12 * 2**20  # of the same where tables change in place, by direct call
 PAIRS = 1.02  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 2.75  # of a run with smaller tables: before and after a part, and most of the last one seen
+LEFT = 0.3  # of the leaves' tables beside large tables, which come when those of the host are gone
 ROW = 150  # bytes of a row or a leaf while the pass over all boards is made
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition to compiling, as a multiple of a solver's tables
@@ -129,7 +130,7 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
-READING = 1.9  # tables of the game on the way to a policy
+READING = 2.4  # tables of the game on the way to a policy
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 
 
@@ -162,7 +163,7 @@ def tree_needs(
       "for strategies, averages and regrets": int(states),
       "for compiling and iterating": (CALLING if in_place else STREAMING + FOLDING * (counts.members > 0))
       + ROW * counts.lines,
-      "for the leaves": counts.leaves,
+      "for the leaves": int((LEFT if in_place else 1) * counts.leaves),
     }
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
   running = kept + (PASSES * counts.solved + UNFOLDED * counts.members) * itemsize
