@@ -212,11 +212,12 @@ def test_current_strategies_are_worth_what_they_are_on_all_boards_at_once(name):
     np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 
 
-def test_any_number_of_threads_finds_the_same_bits(on_cores):
+@pytest.mark.parametrize("bits", [16, 32])
+def test_any_number_of_threads_finds_the_same_bits(on_cores, bits):
   found = []
   for count in (1, 2):
     on_cores(count)
-    solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
+    solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native", bits=bits)
     assert solver._tree.stream is not None
     solver.run(20, progress=False)
     found.append((solver._state, solver.evaluation()))
