@@ -2,8 +2,10 @@
 
 import dataclasses
 import functools
+import gc
 import itertools
 import types
+import weakref
 
 import jax
 import numpy as np
@@ -511,3 +513,22 @@ def test_a_solver_makes_the_form_once(monkeypatch):
   monkeypatch.setattr(type(game), "bayesian_form", lambda self: made.append(self) or make(self))
   PSCFRSolver(game)
   assert len(made) == 1
+
+
+def test_games_of_one_board_share_what_depends_on_the_deal_alone():
+  """As long as one of them is in use; other boards and ranges have their own."""
+  games = []
+
+  def dealt(**parameters):
+    game = pyspiel.load_game("holdem_subgame", {"deck": "5x2", "board": "2c3c4d5d", **parameters})
+    games.append(game)
+    return PublicStateIndex.of(game.bayesian_form()).dealt
+
+  first = dealt(pot=200, bets="1")
+  assert dealt(pot=400, bets="0.5 a") is first
+  assert dealt(board="2c3c4d6d") is not first and dealt(ranges="6c6d;") is not first
+  kept = weakref.ref(first)
+  del first
+  games.clear()
+  gc.collect()
+  assert kept() is None

@@ -526,6 +526,32 @@ def test_the_first_search_may_begin_on_any_street(street, bets, searched):
   assert street != "preflop" or after[2, 100] < 0.01
 
 
+def test_bets_that_searches_lack_win_less_than_by_translation():
+  """In a whole small game, exactly, on one turn: searches of one size meet four.
+
+  The blueprint is good, with all sizes; in its place, one with that size alone answers through translation.
+  """
+  few, many = (
+    ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(f"holdem(deck=4x3,stack=20,blinds=2/1,bets=x/x/{sizes};x/x)"))
+    for sizes in ("1", "0.5 1 2 4")
+  )
+  few.run(200)
+  many.run(200)
+  game, blueprint, before = many.game, many.average_policy(), many.exploitability()
+  lines, chosen = many.tree.names.source.lines, []
+  board = lines.dealt.runouts[2][400].tolist()
+  for decision in many.tree.names.decisions:
+    line, runout = lines.place(decision.public_state)
+    on_board = lines.dealt.runouts[lines.betting.street[line]][runout][:4].tolist() == board
+    if on_board and len(decision.legal_actions) > 1:
+      chosen.append(decision)
+  translated = WrappedPolicy(game, few.average_policy(), Translation())
+  by_translation = exploited(many, blueprint, translated, chosen) - before
+  for iterations in (10, 100):
+    searches = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / x", iterations=iterations)
+    assert exploited(many, blueprint, searches, chosen) - before < 0.5 * by_translation
+
+
 def test_a_blueprint_of_dealt_cards(tmp_path):
   """A saved strategy over buckets answers for all hands as for each, and the agent plays it."""
   game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")
