@@ -22,4 +22,4 @@ if not _pathlib.Path(__file__).with_name("games").is_dir():  # in a checkout the
 from . import games  # isort: skip
 
 __getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
-__all__.remove("pictures")  # `import *` imports what it lists, and this needs matplotlib, an extra
+__all__.remove("pictures")  # `import *` imports all names, and this needs matplotlib, an extra

@@ -15,6 +15,9 @@
     --small 'holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/x)'
   python -m benchmarks.engineering.holdem_agent --boards 1 --street preflop --searched '1;x / x' \
     --small 'holdem(deck=3x3,stack=20,blinds=2/1,bets=1;x/x/x/x)'
+  python -m benchmarks.engineering.holdem_agent --boards 4 --solved 100 --gadgets cfr-d --iterations 10 100 \
+    --searched '1;x / 1;x' --small 'holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/0.5 1 2 4;x/0.5 1 2 4;x)' \
+    --translated 'holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)'
   python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
   python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
 
@@ -35,7 +38,8 @@ both players bet is quicker.
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, or of
 another `--street`, drawn by the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or
 by that of continual re-solving on the compiled game, from the street's first decision on with the same
-blueprint and iterations. The streets of `--searched` are those of the game from there on. It prints the
+blueprint and iterations. The streets of `--searched` are those of the game from there on. The equilibrium of
+a `--translated` game with fewer sizes takes the same place, by action translation. It prints the
 exploitability of the blueprint after some iterations, and the estimate for all boards: the change, divided by
 the share of boards; for each of the `--iterations` of searches.
 """
@@ -171,7 +175,8 @@ def played(tree, policy, chosen, tables) -> None:
     if board in rows and len(decision.legal_actions) > 1:
       rows[board].append(decision)
   for found in rows.values():
-    policy.forget()
+    if isinstance(policy, HoldemPolicy):
+      policy.forget()
     for decision in found:
       live = [h for h, name in enumerate(decision.infostates) if name is not None]
       state = policy.game.new_initial_state()
@@ -214,6 +219,7 @@ def exact(options) -> None:
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
   holdem_policy.KEPT = 10_000
+  smaller = PSCFRSolver(pyspiel.load_game(options.translated)) if options.translated else None
 
   def measured(name, change=None, before=0.0) -> float:
     began = time.perf_counter()
@@ -230,6 +236,10 @@ def exact(options) -> None:
     solver.run(solved - solver.iteration)
     blueprint = solver.average_policy()
     before = measured(f"blueprint, {solved} iterations")
+    if smaller is not None:
+      smaller.run(solved - smaller.iteration)
+      policy = WrappedPolicy(game, smaller.average_policy(), Translation())
+      measured("  translated", functools.partial(played, tree, policy), before)
     for gadget, iterations in itertools.product(options.gadgets, options.iterations):
       settings = {**searching(options, iterations), "gadget": gadget, "street": options.street}
       agent = HoldemPolicy(game, blueprint, options.searched or None, **settings)
@@ -261,6 +271,7 @@ def main() -> None:
     boards=0,
     street="turn",
     small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
+    translated="",
     solved=[10, 100],
     gadgets=["unsafe", "cfr-d", "max-margin"],
   )

@@ -75,7 +75,7 @@ DEFAULTS = {
 
 
 class RangesOnBoard:
-  """What chance deals in a subgame: all that does not depend on pot, stack and bets."""
+  """The deal of a subgame: all that does not depend on pot, stack and bets."""
 
   def __init__(self, text: str, board: cards.Board, deck: cards.Board):
     """The ranges of a text as of `cards.parse_ranges`; ValueError as there."""

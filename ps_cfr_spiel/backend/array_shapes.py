@@ -1,7 +1,8 @@
 """Annotations of arrays by shape, such as `Float[Array, "rows columns"]`: jaxtyping's, for type checkers.
 
-Where the package runs nothing reads them, so they are plain `Annotated`: to import jaxtyping and to make its
-types would take 3% of a short command. Tests that check shapes put jaxtyping itself in this module's place.
+Nothing reads them while the package runs, so there they are plain `Annotated`: to import jaxtyping and to
+make its types would take 3% of a short command. Tests that check shapes put jaxtyping itself in this
+module's place.
 """
 
 from typing import TYPE_CHECKING, Annotated

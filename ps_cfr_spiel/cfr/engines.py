@@ -236,7 +236,7 @@ def numbers_on_host(step: Step, count: int, dtype: DTypeLike, shares: bool) -> F
 
 def _carried(step: Step, dtype: DTypeLike, shares: bool) -> tuple[Array | float, ...]:
   t, threshold = step.t, first_threshold(step.t, namespace(step.t))
-  before = step.before(dtype) if shares else 0.0  # what is not read would be code to compile
+  before = step.before(dtype) if shares else 0.0  # else code would be compiled that nothing reads
   return averages.begins(t), averages.scale(t, step.rule.gamma), threshold, before
 
 

@@ -5,9 +5,9 @@ is `NRMPlus`: its regrets are normalised, and its strategy differs from them by 
 kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
 the nearest: random rounding was worse in every game tried. In 32 they stay float32.
 
-In 16 bits the average strategy is kept itself, as shares of 16 bits (`Shares`). What an iteration adds counts
-against all before, and that is the weight of the iterations before, a number, times the player's own reach of
-the infostate by the average: sums of strategies are that in every infostate. To the nearest, an addition
+In 16 bits the average strategy is kept itself, as shares of 16 bits (`Shares`). In every infostate strategies
+add up to the weight of all iterations, a number, times the player's own reach by the average; an iteration's
+addition counts against that. To the nearest, an addition
 below half a step would be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by
 a threshold of its own, which moves by the golden ratio from one iteration to the next: however long numbers
 add up, they lose or gain a few steps, where random thresholds would make that the square root of their count.
@@ -54,7 +54,7 @@ class Shares(NamedTuple):
   def plus(
     self, added: Float[Array, "A rows H"], before: Float[Array, "1 rows H"], t: Int[Array, ""] | int
   ) -> "Shares":
-    """With the additions of an iteration t to sums that were `before` in all.
+    """The shares after an iteration t adds to sums that were `before` in all.
 
     A share c moves by ((1 - c) s - c r) / total, where s is added to the actions up to its own and r to those
     after: by nothing at all where nothing is added, or to the only action that ever was.

@@ -265,7 +265,7 @@ def evaluate_average(tree: PublicTree, state: ReadState, sets: Abstraction = WHO
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
-  codes = isinstance(tree.stream, BoardTraversal)  # which the library reads as they are
+  codes = isinstance(tree.stream, BoardTraversal)  # which the library reads in this form
   return _board_by_board(tree, [_readable(player, codes) for player in state.players])
 
 

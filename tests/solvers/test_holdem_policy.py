@@ -298,7 +298,7 @@ def test_promises_are_kept(line):
     (("Check", "Bet 2", "Call", "3c"), "0.5a a / 0.5a a", {}),
     # 0.75 of the pot; (4.5 - 0.75)(1 + 0.5) / ((4.5 - 0.5)(1 + 0.75)) of the answer is that to 0.5.
     (("Bet 3",), "0.5a a / 0.5a a", {"Bet 2": 45 / 56, "All-in 18": 11 / 56}),
-    # 0.5 of the pot; (1 - 0.5) / (1 + 0.5) of those who fold to the pot call, as nobody folds to a check.
+    # 0.5 of the pot; (1 - 0.5) / (1 + 0.5) of the folds to the pot are calls: to a check there is no fold.
     (("Bet 2",), "1 a;a / 1 a;a", {"Bet 4": 2 / 3}),
   ],
   ids=["river", "bet between two", "bet below all"],
@@ -330,10 +330,10 @@ def test_a_search_begins_with_the_strategy_before(line, bets, around, monkeypatc
     for action, chances in zip(decision.legal_actions, answer, strict=True):
       expected[moves.index(action) if action in moves else -1] += share * chances  # the only raise
   if around:
-    told = expected.sum(0)  # by bets; the rest is by a check
-    expected /= told
-    expected[1] += (1 - told) * expected[0]
-    expected[0] *= told
+    share_of_bets = expected.sum(0)  # by bets; the rest is by a check
+    expected /= share_of_bets
+    expected[1] += (1 - share_of_bets) * expected[0]
+    expected[0] *= share_of_bets
   assert search is not turn and np.ptp(expected, 1).max() > 0.1
   np.testing.assert_allclose(search.row(root), expected, atol=1e-6)
   for p in problems:

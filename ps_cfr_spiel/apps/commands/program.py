@@ -216,7 +216,7 @@ def _mend_streams() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
   """The program: ends the process with its exit code; `argv` is that of the process by default.
 
-  Whoever catches the SystemExit finds thresholds of collections of garbage as they were.
+  The thresholds of collections of garbage are those of before, for callers that catch the SystemExit.
   """
   thresholds = gc.get_threshold()
   gc.freeze()  # imports stay: no collection need look at them

@@ -48,9 +48,9 @@ def compiler_options() -> dict[str, bool] | None:
 
 
 def _refuses_options() -> bool:
-  """Whether this JAX does not know `OPTIONS`; XLA's options come and go.
+  """True if this JAX does not know `OPTIONS`; XLA's options come and go.
 
-  To tell, it compiles something small with them, which is too slow for every start: ask after an error.
+  It compiles something small with them, which is too slow for every start: ask after an error.
   """
   global _refused
   try:

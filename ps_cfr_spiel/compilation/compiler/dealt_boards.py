@@ -37,7 +37,7 @@ class OrbitMap(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DealtBoards:
-  """The types of a form on all of its boards, whatever the betting.
+  """The types of a form on all of its boards, which do not depend on the betting.
 
   Games of one deal share it (`of`), as searches do that differ in bets.
   """

@@ -309,7 +309,7 @@ class HoldemPolicy(SearchPolicy):
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     begins = Search(player, np.inf, (search.tables[0], search.tables[1]), (), {}, 0.0)
     before = None
-    if known and not chips:  # after a bet, what is begun with is a guess
+    if known and not chips:  # after a bet, the beginning is a guess
       before = promises
       if before is None:
         before = responses(subgame, player, (first, second), begins.tables, DTYPE)

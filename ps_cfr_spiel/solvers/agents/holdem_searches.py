@@ -168,8 +168,8 @@ class HandSearch:
     """The same with the strategies of both players in a search before, from one of its lines on.
 
     `came` are the public cards that came at that line. A bet that it lacks is answered by a mixture of the
-    answers to the two sizes around it (`policy.pseudo_harmonic`), a check among them, which nobody folds to;
-    what follows is as after the nearest bet. After a bet where it has none, play stays uniform.
+    answers to the two sizes around it (`policy.pseudo_harmonic`); one may be a check, without a fold. Later
+    play is that after the nearest bet. After a bet where it has none, play stays uniform.
     """
     if before.subgames is self.subgames and not (came or start):
       self.tables = [[block.copy() for block in blocks] for blocks in before.tables]
