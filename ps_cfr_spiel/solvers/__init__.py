@@ -6,8 +6,8 @@ May import: hierarchical, search, abstraction, keyed, policy, mccfr and lower la
 `fictitious_play_solvers`, `keyed_solver`, `keyed_mccfr` and `hierarchical` are solvers; `saved_policies`
 reads policies from files;
 `search_policy` is the contract of policies that search, and the bot that plays any policy;
-`continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are such policies,
-and `particle_bot` is a bot that searches.
+`continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches` and `public_hand`,
+are such policies, and `particle_bot` is a bot that searches.
 """
 
 import lazy_loader

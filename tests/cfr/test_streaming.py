@@ -13,7 +13,8 @@ from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages, sixteen_bits
 from ps_cfr_spiel.cfr.filled import filled_array
-from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold_suits
+from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
+from ps_cfr_spiel.compilation.compiler.dealt_boards import DealtBoards
 from ps_cfr_spiel.policy import worth
 from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, promises
 from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames, unsafe
@@ -193,7 +194,7 @@ def test_many_iterations_are_those_of_all_boards_at_once(tremble):
 
 def test_nobody_reads_the_matrices_of_all_ins(monkeypatch):
   """Neither the set-up nor the values of a policy read them: for a flop with all hands they are large."""
-  monkeypatch.setattr(PublicStateIndex, "net_wins", None)
+  monkeypatch.setattr(DealtBoards, "net_wins", None)
   solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
   solver.run(2, progress=False)
   assert solver.exploitability() > 0 and solver.average_policy().worths

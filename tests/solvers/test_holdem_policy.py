@@ -24,7 +24,7 @@ from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_boards, for_hand
 from ps_cfr_spiel.policy.hand_states import dealt_again
 from ps_cfr_spiel.resolving.search import Problem, Search, SearchSettings, SubgameSolver, responses
 from ps_cfr_spiel.solvers.agents import holdem_policy
-from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
+from ps_cfr_spiel.solvers.agents.public_hand import PublicHand
 
 SMALL = "holdem(stack=2000)"
 

@@ -9,7 +9,7 @@ from ps_cfr_spiel import ContinualResolving, HoldemPolicy, PSCFRSolver, cfr
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.options import DEEPSTACK_BETS, PRESETS, preset
-from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
+from ps_cfr_spiel.solvers.agents.public_hand import PublicHand
 from ps_cfr_spiel.values import CFRValues
 
 TABLE = {  # 21.1

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     "monte_carlo_resolving",
     "online_outcome_sampling",
     "particle_bot",
+    "public_hand",
     "search_policy",
   ],
 )

@@ -58,14 +58,12 @@ from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
-  Game,
   HandSearch,
-  PublicHand,
-  State,
   StreetSearch,
   reweighted,
   street_of,
 )
+from ps_cfr_spiel.solvers.agents.public_hand import Game, PublicHand, State
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
 BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets

@@ -1,4 +1,4 @@
-"""The public part of a hand of hold'em, and the searches of it: a subgame with the strategies found.
+"""The searches of a hand of hold'em: a subgame with the strategies found.
 
 A search is asked where a line of betting leads, for the strategy there, and for the worth of the opponent's
 hands, which the next search promises. A blueprint is a search, too, whose strategies are its answers. Bets
@@ -8,8 +8,7 @@ that a tree lacks are written into the text of its sizes.
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import jax
 import numpy as np
@@ -27,64 +26,13 @@ from ps_cfr_spiel.compilation.compiler import (
 from ps_cfr_spiel.policy import WrappedPolicy, dealt_again, public_cards, translate
 from ps_cfr_spiel.resolving.search import responses
 from ps_cfr_spiel.resolving.subgames import Subgames
+from ps_cfr_spiel.solvers.agents.public_hand import Game, State
 from ps_cfr_spiel.tree import PublicTree
 
-State = Any  # a state of `holdem`, whose class is not one of this package
-Game = Any  # a `holdem_subgame`, likewise
 DTYPE = "float32"  # of searches
 NUM_HANDS = len(cards.ALL_HANDS)
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 NEVER = 1e-30  # weight that counts as none
-
-
-class PublicHand(NamedTuple):
-  """All that is public in a hand."""
-
-  board: tuple[int, ...]  #: the public cards; those of a street ascending
-  chips: tuple[int, ...]  #: see `BettingState.invested`
-  street: int  #: 0 before the flop
-
-  @classmethod
-  def of(cls, state: State) -> "PublicHand":
-    """That of a state of `holdem`."""
-    public = state.public_state
-    board = [card for street in state.board_by_street() for card in street]
-    return cls(tuple(board), public.invested, public.street)
-
-  def moves(self, rules: betting.BettingRules, before: int) -> list[tuple[betting.BettingState, int]]:
-    """The moves before some street: the state, and the mover's chips afterwards."""
-    moves, state = [], rules.root
-    for chips in self.chips:
-      while state is not None and state.player == betting.CHANCE:
-        state = rules.after(state, betting.ANY_CARD)
-      assert state is not None
-      if state.street >= before:
-        break
-      moves.append((state, chips))
-      action = rules.action(state, chips)
-      assert action is not None
-      state = rules.after(state, action)
-    return moves
-
-  def on_street(self, rules: betting.BettingRules, street: int) -> tuple[int, tuple[int, ...]]:
-    """The number of moves before a street, and the chips of the moves on it."""
-    start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
-    return start, self.chips[start:end]
-
-  def sizes(self, rules: betting.BettingRules, street: int) -> list[tuple[int, Fraction]]:
-    """The bets made on a street: how many came before each on it, and its size in pots."""
-    made = [(state, n) for state, n in self.moves(rules, street + 1) if state.street == street]
-    return [
-      (state.num_bets, Fraction(n - max(state.spent), 2 * max(state.spent)))
-      for state, n in made
-      if n > max(state.spent)
-    ]
-
-  def until(self, moves: int, street: int) -> "PublicHand":
-    """The same when a street began."""
-    return self._replace(
-      chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
-    )
 
 
 class HandSearch:
