@@ -120,7 +120,8 @@ def counted_before(
   xp, delay = namespace(t), np.asarray(delay) if namespace(t) is np else jnp.asarray(delay)
   time, skipped = time_of(t, dtype), time_of(delay, dtype)
   counted = _powers(t, gamma, dtype) - 1 - (skipped / time) ** gamma * _powers(delay, gamma, dtype)
-  return weight(t, gamma, dtype) * xp.maximum(counted, 0)
+  counted = xp.where(t - 1 > delay, xp.maximum(counted, 0), 0)  # rounding errors are no weight of none
+  return weight(t, gamma, dtype) * counted
 
 
 def _powers(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:

@@ -27,6 +27,7 @@ from ps_cfr_spiel.tree import Array
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
 ALL = np.float32(65520)  # steps of a share of one, which up to ten actions divide
 FAINTEST = 2.0**-90  # of the totals of sums, which may be zero
+LESS = np.float32(1 - 2.0**-21)  # of a total, so that shares get to nothing or all in spite of rounding
 MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
 
 
@@ -64,7 +65,7 @@ class Shares(NamedTuple):
     above = xp.flip(xp.cumsum(xp.flip(added[1:], 0), axis=0), 0)
     total, threshold = before + below[-1:], thresholds(t, (1, *added.shape[1:]), xp)
     share = self.codes.astype("float32")
-    moved = ((ALL - share) * below[:-1] - share * above) / xp.maximum(total, FAINTEST)
+    moved = ((ALL - share) * below[:-1] - share * above) / xp.maximum(LESS * total, FAINTEST)
     shares = xp.clip(share + xp.round(moved + (threshold - np.float32(0.5))), 0, ALL)
     return Shares(shares.astype(np.uint16))
 

@@ -14,7 +14,7 @@ from random_games import random_game
 from ps_cfr_spiel import cfr, tree
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cfr import RULES
+from ps_cfr_spiel.cfr import RULES, sixteen_bits
 from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
@@ -205,11 +205,16 @@ def test_threads_share_a_large_game(rows, types, dtype, alternating, places, mon
 )
 def test_tables_in_16_bits_are_xlas(game, alternating):
   """A rounding error of float32 may move a number by a step of 16 bits, where it is at the edge of two."""
-  rule = cfr.make_rule("nrm+")
+  rule, generator = cfr.make_rule("nrm+"), np.random.default_rng(3)
+
+  def narrow(own):
+    shares = [np.sort(generator.integers(0, 65521, x[1:].shape, np.uint16), axis=0) for x in own.strategy]
+    return own.compressed(rule, 16)._replace(average=tuple(map(sixteen_bits.Shares, shares)))
+
   with precision("float32"):
     made = to_device(compiled(game), "float32")
-    state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float32")), 1.0, np.random.default_rng(3))
-    state = state._replace(players=tuple(own.compressed(rule, 16) for own in state.players))
+    state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float32")), 1.0, generator)
+    state = state._replace(players=tuple(map(narrow, state.players)))
     found = turns(made, state, rule, "float32", alternating, tremble=1.0 * game.isdecimal())
     for ours, theirs in zip(*found, strict=True):
       assert ours.dtype == theirs.dtype

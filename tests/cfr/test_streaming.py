@@ -114,7 +114,8 @@ def test_narrow_tables_are_xlas(bits, alternating, tremble):
       shares = [np.sort(generator.integers(0, 65521, x[1:].shape, np.uint16), axis=0) for x in own.strategy]
       kept = tuple(map(sixteen_bits.Shares, shares))
       average = averages.Sum(None, own.average.compensation) if bits == 32 else kept
-      codes = tuple(generator.integers(-128, 128, p.shape, np.int8) for p in own.strategy)
+      # No prediction is -128, which takes all of a weight: where all actions had it, nothing would be played.
+      codes = tuple(generator.integers(-127, 128, p.shape, np.int8) for p in own.strategy)
       return own.compressed(rule, bits)._replace(average=average, strategy=codes)
 
     players = [narrow(own) for own in middle.players]

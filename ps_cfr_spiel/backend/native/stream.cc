@@ -159,7 +159,7 @@ struct Narrow {
   INLINE void add(const Place& at, const float* reach, int64_t apart, float share, float before, const float* average,
                   float first, float* sums) const {
     static_assert(small);
-    constexpr float faintest = 0x1p-90f;
+    constexpr float faintest = 0x1p-90f, less = 1 - 0x1p-21f;
     const int64_t last = at.actions - 1;
     uint16_t* codes = array<uint16_t>(at, 3);
     const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at) * APART;
@@ -171,7 +171,7 @@ struct Narrow {
       for (int64_t h = 0; h < at.count; ++h) sum[h] = up_to[h] += share * own[h];
     }
     for (int64_t h = 0; h < at.count; ++h) {
-      unit[h] = 1 / above(before * average[h] + up_to[h], faintest);
+      unit[h] = 1 / above(less * (before * average[h] + up_to[h]), faintest);
       least[h] = threshold(begin, h) - 0.5f;
     }
     for (int64_t a = last; a-- > 0;) {
