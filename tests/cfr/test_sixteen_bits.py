@@ -94,7 +94,7 @@ def test_what_is_kept_stays_where_nothing_is_added_or_what_is_pure_alone():
 
 @pytest.mark.parametrize("number", [np.nan, -np.nan, np.inf, 3e38])
 def test_what_is_not_finite_is_seen(number):
-  """From the power of two above a regret's size."""
+  """The power of two above a size shows NaN, infinity and sizes near the largest float."""
   sizes = jnp.asarray([1e30, 0, 1, number], "float32")
   check_finite("a run", sixteen_bits.power_above(sizes[:3]), "float32")
   with pytest.raises(FloatingPointError):

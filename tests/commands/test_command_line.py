@@ -116,7 +116,7 @@ def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_quiet_solve_has_no_notices(quiet, tmp_path, monkeypatch):
-  """Of evaluations, too, each of which takes a thread; other runs have them."""
+  """Each notice takes a thread. Runs that are not quiet show them."""
   shown = []
 
   def evaluate(solver, progress):

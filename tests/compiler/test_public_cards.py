@@ -190,9 +190,8 @@ def test_the_equity_of_a_flop_is_pio_solvers():
   game = pyspiel.load_game("holdem_subgame", {"board": "QsJh2h", "pot": 180, "stack": 1000, "ranges": PRESET})
   lines = PublicStateIndex.of(game.bayesian_form())
   prior = deal_weights(lines.form)
-  ahead = (prior * lines.dealt.net_wins(0, 0)).sum() / (
-    prior.sum() * lines.dealt.orders(2)
-  )  # wins less losses
+  wins_less_losses = (prior * lines.dealt.net_wins(0, 0)).sum()
+  ahead = wins_less_losses / (prior.sum() * lines.dealt.orders(2))
   assert (1 + ahead) / 2 == pytest.approx(0.55347, abs=1e-5)
 
 
@@ -516,7 +515,7 @@ def test_a_solver_makes_the_form_once(monkeypatch):
 
 
 def test_games_of_one_board_share_what_depends_on_the_deal_alone():
-  """As long as one of them is in use; other boards and ranges have their own."""
+  """They share it while one of them is in use. Games of other boards or ranges have another."""
   games = []
 
   def dealt(**parameters):

@@ -450,6 +450,18 @@ def exploited(solver, blueprint, policy, decisions):
   return ps_cfr_spiel.exploitability(game, mixed, tree=solver.tree)
 
 
+def choices_on(labels, street, number):
+  """The decisions between several actions on one of a street's boards and after it."""
+  lines, chosen = labels.source.lines, []
+  board = lines.dealt.runouts[street][number].tolist()
+  for decision in labels.decisions:
+    line, runout = lines.place(decision.public_state)
+    on_board = lines.dealt.runouts[lines.betting.street[line]][runout][: len(board)].tolist() == board
+    if on_board and len(decision.legal_actions) > 1:
+      chosen.append(decision)
+  return chosen
+
+
 @pytest.fixture(scope="module")
 def blueprints():
   """A run of a small game; by iterations, its average policy and how exploitable that is."""
@@ -506,14 +518,7 @@ def test_the_first_search_may_begin_on_any_street(street, bets, searched):
   """
   game = pyspiel.load_game(f"holdem(deck=3x3,stack=12,blinds=2/1,bets={bets})")
   solver = ps_cfr_spiel.PSCFRSolver(game)
-  lines, decisions = solver.tree.names.source.lines, solver.tree.names.decisions
-  board = lines.dealt.runouts[ps_cfr_spiel.options.STREET_NAMES.index(street)][-1].tolist()
-  chosen = []
-  for decision in decisions:
-    line, runout = lines.place(decision.public_state)
-    on_board = lines.dealt.runouts[lines.betting.street[line]][runout][: len(board)].tolist() == board
-    if on_board and len(decision.legal_actions) > 1:
-      chosen.append(decision)
+  chosen = choices_on(solver.tree.names, ps_cfr_spiel.options.STREET_NAMES.index(street), -1)
   before, after = {}, {}
   for solved, iterations in ((2, 100), (200, 2)):
     solver.run(solved - solver.iteration)
@@ -538,13 +543,7 @@ def test_bets_that_searches_lack_win_less_than_by_translation():
   few.run(200)
   many.run(200)
   game, blueprint, before = many.game, many.average_policy(), many.exploitability()
-  lines, chosen = many.tree.names.source.lines, []
-  board = lines.dealt.runouts[2][400].tolist()
-  for decision in many.tree.names.decisions:
-    line, runout = lines.place(decision.public_state)
-    on_board = lines.dealt.runouts[lines.betting.street[line]][runout][:4].tolist() == board
-    if on_board and len(decision.legal_actions) > 1:
-      chosen.append(decision)
+  chosen = choices_on(many.tree.names, 2, 400)
   translated = WrappedPolicy(game, few.average_policy(), Translation())
   by_translation = exploited(many, blueprint, translated, chosen) - before
   for iterations in (10, 100):
