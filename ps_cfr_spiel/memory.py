@@ -121,7 +121,7 @@ FOLDING = 90 * 2**20  # in addition with folded suits, whose old tables the C li
 CALLING = 12 * 2**20  # of the same where tables change in place, by direct calls, and nothing is compiled
 PAIRS = 1.02  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
-STATES = 3.25  # of a run with smaller tables: before and after a part, and the last one seen or a part of it
+STATES = 3.05  # of a run with smaller tables: before and after a part, and the last one seen or a part of it
 LEFT = 0.3  # of the leaves' tables beside large tables, which come when those of the host are gone
 ROW = 150  # bytes of a row or a leaf while the pass over all boards is made
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
@@ -186,8 +186,8 @@ def policy_needs(actions: int, number: int) -> dict[str, int]:
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
-VALUING = 240 * 2**20  # of finding the values of a policy; peaks of one game vary by 100 MB, why is not known
-VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
+VALUING = 200 * 2**20  # of finding the values of a policy; peaks of one game vary by 100 MB, why is not known
+VALUES = 3.9  # tables of a policy and the values of its actions, which are computed without the solver's
 
 
 def values_needs(counts: TreeCounts) -> dict[str, int]:

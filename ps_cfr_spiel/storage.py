@@ -196,14 +196,14 @@ def write(
   """Write a file, replacing an earlier one only when the new one is complete on disk.
 
   `kind` names the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
-  default. Arrays go to the disk without a copy in memory. OSError if the path cannot be written
-  or the disk is full: an earlier file is left unchanged. ValueError if a field violates `FIELDS`, so the file
-  would be unreadable.
+  default. Arrays go to the disk one by one, without a copy in memory but of one whose order is not C's.
+  OSError if the path cannot be written or the disk is full: an earlier file is left unchanged. ValueError if
+  a field violates `FIELDS`, so the file would be unreadable.
   """
   path = Path(path)
   header = {"format_version": FORMAT_VERSION, "version": __version__, "kind": kind, **header}
   _check_header(path, header)
-  given = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+  given = {name: np.asarray(array) for name, array in arrays.items()}
   given = {name: given[name] for name in sorted(given, key=lambda name: (-given[name].itemsize, name))}
   checksum, names = _checksum(given.values()), {dtype: name for name, dtype in DTYPES.items()}
   content: dict[str, JSON] = {
@@ -218,13 +218,18 @@ def write(
   with replacing(path, "wb") as file:
     file.write(len(text).to_bytes(8, "little") + text)
     for array in given.values():
-      file.write(array.reshape(-1).view(np.uint8).data)
+      file.write(_data(array))
+
+
+def _data(array: np.ndarray) -> memoryview:
+  """The bytes of an array in the order of C; a copy if it is in another."""
+  return np.asarray(array, order="C").reshape(-1).view(np.uint8).data
 
 
 def _checksum(arrays: Iterable[np.ndarray]) -> str:
   total = 0
   for array in arrays:
-    total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
+    total = zlib.crc32(_data(array), total)
   return f"{total:08x}"
 
 

@@ -15,7 +15,6 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   action_values,
   best_response_values,
-  column_of,
   pad_types,
   sequence_reach,
   streamed,
@@ -34,10 +33,14 @@ def worths_of(
   made, exact = streamed(variant.tree), "float64"
 
   def column(number: int) -> Array:
-    """A player's strategy; arrays made on the way are gone then."""
-    blocks = [np.asarray(block, dtype) for block in variant.there(number, strategies[number])]
-    player = made.players[number]
-    return column_of(player.join(blocks), player.types)
+    """A player's strategy, written block by block: beside it there is no copy of all of them."""
+    player, blocks = made.players[number], variant.there(number, strategies[number])
+    shapes = player.bucket_shapes
+    joined = np.empty((sum(actions * rows for actions, rows, *_ in shapes), player.types), dtype)
+    tables = tables_of(joined, shapes)
+    for (bucket, first), block in zip(player.places, blocks, strict=True):
+      tables[bucket][:, first : first + block.shape[1]] = block
+    return joined
 
   with precision(exact), waiting("Computing values"):
     if made.stream is None:

@@ -180,8 +180,9 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     where = f"{self.name} within iterations up to {self.iteration:,}"
     device.check_finite(where, self._state.tables.trunk, self.dtype)
 
-  def clock(self):
-    return device.broadcast(super().clock())
+  @staticmethod
+  def clock():
+    return device.broadcast(ExactSolver.clock())
 
   def _kept(self) -> SamplingState:
     return self._state._replace(tables=self._state.tables._replace(clusters=None))

@@ -77,8 +77,10 @@ class Solver(Resumable, Generic[Policy]):
     """The description of a policy's origin that the policy carries."""
     return {**self._header(), "policy": "average" if average else "current"}
 
-  def clock(self) -> float:
+  @staticmethod
+  def clock() -> float:
     """The time in seconds, by which `run` schedules; processes that share a run must agree on it."""
+    # Not of the solver itself, which `pace` would keep until a collection of garbage, with all its tables.
     return time.monotonic()
 
   @functools.cached_property

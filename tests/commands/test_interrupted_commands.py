@@ -38,7 +38,7 @@ MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in whi
   "after the save": (Run, "checkpoint", True, 1),
   "a file": (storage, "write", False, 1),
   "the points": (framework_run, "write_points", False, 1),
-  "the values": (Run, "policy_to_keep", False, 1),
+  "the values": (Run, "values_fit", False, 1),
   "an iteration": (solvers.PSCFRSolver, "_step", True, 5),
 }
 

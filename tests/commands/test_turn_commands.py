@@ -39,7 +39,7 @@ def test_a_strategy_that_does_not_fit_is_not_drawn(tmp_path, capsys):
     PSCFRSolver(solver.game, memory=memory).average_policy()
   words = [TURN, f"--memory={memory}", "--iterations=1", "--novalues", f"--output={tmp_path}"]
   assert command_line.run(["solve", *words]) == 0
-  assert "The strategy was not drawn. A policy of " in capsys.readouterr().err
+  assert "No strategy is drawn, and no values are saved. A policy of " in capsys.readouterr().err
   assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors", ".csv", ".png"}
   assert not (tmp_path / "strategy.png").exists()
 

@@ -49,7 +49,7 @@ GAMES = {
   "few hands, folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
   "a lock, folded": ([f"holdem_subgame(board=9s7s5s4s,stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
   "a flop, 16 bits": ([f"holdem_subgame(board=9s7c5s,stack=500,{FLOP})", "nrm+", "16"], 2 / 3),
-  "all hands, tables not compressed": (["holdem_subgame(stack=1000)", "dcfr"], 1 / 2),
+  "all hands, tables not compressed": (["holdem_subgame(stack=1000)", "dcfr"], 0.47),
 }
 pytestmark = pytest.mark.skipif(
   not Path("/proc/self/status").exists(), reason="peaks of memory are read from /proc"

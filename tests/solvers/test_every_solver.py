@@ -2,7 +2,9 @@
 
 import copy
 import functools
+import gc
 import pickle
+import weakref
 
 import jax
 import numpy as np
@@ -67,6 +69,21 @@ def test_parts_files_and_copies_go_on_to_the_bits_of_a_run_in_one_piece(name, tm
     for state in some_decisions(whole.game):
       expected = whole.average_policy().action_probabilities(state)
       assert load_policy(path).action_probabilities(state) == expected
+
+
+@each_row()
+def test_a_deleted_solver_is_gone_at_once(name):
+  """Not with the next collection of garbage: the values of a flop's actions need the memory of its run."""
+  solver = ROWS[name].solver()
+  solver.run(2, progress=False)
+  solver.evaluate_and_update_policy()
+  policy, gone = solver.average_policy(), weakref.ref(solver)
+  gc.disable()
+  try:
+    del solver
+    assert gone() is None and policy is not None
+  finally:
+    gc.enable()
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -81,9 +81,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print("\nInterrupted; the run is saved.", file=sys.stderr)
     run.measure()
     run.checkpoint()
-  files = run.draw(pictures)
   if not ps.runtime.is_first_process():
     return INTERRUPTED if interrupted else 0
+  keeps = values["values"].value and not interrupted and run.values_fit(values.memory)
+  policy = run.policy() if keeps or pictures is not None else None  # once: of a flop it takes seconds
+  files = [RUN, POINTS, *([] if pictures is None else run.draw(pictures, policy))]
   run.say("")
   lines = run.result(files)
   if run.solver.evaluable:
@@ -98,9 +100,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if interrupted:
     return INTERRUPTED
   sys.stdout.flush()
-  policy, file = run.policy_to_keep(values.memory) if values["values"].value else None, run.file
+  file = run.file
   del run  # its tables and the values need not fit together
-  if policy is not None:
+  if keeps and policy is not None:
     try:
       policy.save_values(file, values.memory)
     except OSError as error:  # looks at the run compute them

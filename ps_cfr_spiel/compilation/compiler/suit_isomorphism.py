@@ -83,10 +83,14 @@ def _unfolded(
   player: int,
   tables: Sequence[np.ndarray],
 ) -> list[np.ndarray]:
-  return [
-    np.take_along_axis(x[:, stand.number], permuted[player][stand.swap][None], 2)
-    for x, stand in zip(tables, rows[player], strict=True)
-  ]
+  unfolded = []
+  for table, stand in zip(tables, rows[player], strict=True):
+    every = np.empty((len(table), len(stand.number), table.shape[2]), table.dtype)
+    for swap in np.unique(stand.swap):  # a few, so that what is copied on the way is a part of the table
+      renamed = np.flatnonzero(stand.swap == swap)
+      every[:, renamed] = table[:, stand.number[renamed]][..., permuted[player][swap]]
+    unfolded.append(every)
+  return unfolded
 
 
 def _symmetries(

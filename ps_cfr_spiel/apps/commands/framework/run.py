@@ -240,32 +240,29 @@ class Run:
       return "Nothing was saved."
     return f"The run up to iteration {self.saved:,} is in {self.file}; continue with --resume."
 
-  def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
-    """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""
-    solver = self.solver
-    if not ps.runtime.is_first_process():
-      return None
+  def values_fit(self, memory: float | None) -> bool:
+    """Whether the values of the average policy can be saved in `memory` bytes; says if they need more."""
     try:
-      policy = solver.average_policy() if solver.values_fit(memory) else None
+      return ps.runtime.is_first_process() and self.solver.values_fit(memory)
     except TooLarge as error:
       print(f"The values of actions were not saved. {error}", file=sys.stderr)
-      return None
-    return policy if isinstance(policy, ps.TreePolicy) else None
+      return False
 
-  def draw(self, pictures: ModuleType | None) -> list[str]:
-    """Draw the pictures; return the names of all files of results."""
-    files = [RUN, POINTS]
-    if pictures is None or not ps.runtime.is_first_process():
-      return files
-    name, game = self.solver.name, self.solver.game
-    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
-    policy = None
+  def policy(self) -> ps.TreePolicy | None:
+    """The average policy, to draw and to keep; None, and says so, if it needs more memory than is free."""
     try:
       policy = self.solver.average_policy()
     except TooLarge as error:
-      print(f"The strategy was not drawn. {error}", file=sys.stderr)
-    if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
+      print(f"No strategy is drawn, and no values are saved. {error}", file=sys.stderr)
+      return None
+    return policy if isinstance(policy, ps.TreePolicy) else None
+
+  def draw(self, pictures: ModuleType, policy: ps.TreePolicy | None) -> list[str]:
+    """Draw the pictures of the run and of a policy; return their files' names."""
+    name, game = self.solver.name, self.solver.game
+    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
+    if policy is not None and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)
     for name, figure in figures.items():
       figure.savefig(self.folder / name)
-    return files + list(figures)
+    return list(figures)
