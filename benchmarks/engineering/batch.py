@@ -7,8 +7,8 @@
 The rivers are those of `RandomSituations`: all 1,081 hands for both players, pot and all-in, ten pots behind.
 A figure is iterations of all rivers over the seconds, of the wall and of the processor, of a call of
 `solve_batch` that finds values, tables included, compilation not; the best of several. Its multiples are of
-seconds of processor, in turns with one plain `PSCFRSolver` whose `run` alone counts, and with a solver for
-each river, made, run and evaluated.
+seconds of processor, in turns with a `PSCFRSolver` for each of the same rivers: made before, so that `run`
+alone counts, and made, run and evaluated.
 Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with --batch, --most,
 --pot and --stack (behind), on its own random rivers of the same depth.
 """
@@ -60,22 +60,23 @@ def resident() -> float:
 
 def compare(options: argparse.Namespace) -> None:
   """Prints a table; sizes and solvers take turns."""
-  iterations, solver = options.iterations, PSCFRSolver(rivers(1)[0].game())
-  solver.compile()
+  iterations, made = options.iterations, [PSCFRSolver(river.game()) for river in rivers(max(options.sizes))]
+  for solver in made:
+    solver.compile()
   cases = [(n, order, leaves) for n in options.sizes for order in options.orders for leaves in options.leaves]
   for n, order, leaves in cases:
     batch(n, 1, order, leaves)  # compiles
   print(f"{jax.local_device_count()} device(s); iterations a second, also as multiples by processor")
-  print("rivers  order  leaves     batch  by processor    to one solver    to one each    MB")
+  print("rivers  order  leaves     batch  by processor   to runs alone    to one each    MB")
   for n, order, leaves in cases:
     works = (
       lambda case=(n, iterations, order, leaves): batch(*case),
-      lambda n=n: [solver.run(iterations, progress=False) for _ in range(n)],
+      lambda n=n: [solver.run(iterations, progress=False) for solver in made[:n]],
       lambda n=n: one_by_one(n, iterations),
     )
     turns = zip(*([Seconds.of(work) for work in works] for _ in range(options.repeats)), strict=True)
-    ours, alone, made = (Seconds(*map(min, zip(*times, strict=True))) for times in turns)
-    ratios = (other.processor / ours.processor for other in (alone, made))
+    ours, runs, whole = (Seconds(*map(min, zip(*times, strict=True))) for times in turns)
+    ratios = (other.processor / ours.processor for other in (runs, whole))
     rates = f"{n * iterations / ours.wall:9,.0f} {n * iterations / ours.processor:13,.0f}"
     print(
       f"{n:6} {order:>6} {leaves:>7} {rates} {next(ratios):16.2f} {next(ratios):14.2f} {resident():5,.0f}",
