@@ -86,7 +86,7 @@ def _unfolded(
   unfolded = []
   for table, stand in zip(tables, rows[player], strict=True):
     every = np.empty((len(table), len(stand.number), table.shape[2]), table.dtype)
-    for swap in np.unique(stand.swap):  # a few, so that what is copied on the way is a part of the table
+    for swap in np.unique(stand.swap):  # a few; each copies its part of the table alone
       renamed = np.flatnonzero(stand.swap == swap)
       every[:, renamed] = table[:, stand.number[renamed]][..., permuted[player][swap]]
     unfolded.append(every)

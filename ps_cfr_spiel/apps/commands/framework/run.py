@@ -241,7 +241,7 @@ class Run:
     return f"The run up to iteration {self.saved:,} is in {self.file}; continue with --resume."
 
   def values_fit(self, memory: float | None) -> bool:
-    """Whether the values of the average policy can be saved in `memory` bytes; says if they need more."""
+    """True if the values of the average policy can be saved in `memory` bytes; says if they need more."""
     try:
       return ps.runtime.is_first_process() and self.solver.values_fit(memory)
     except TooLarge as error:
