@@ -1,9 +1,11 @@
-"""The values of a policy's actions at every infostate, in the game's utility: at once, or board by board."""
+"""The values of a policy and of its actions, in the game's utility: at once, or board by board."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
+from jax.typing import DTypeLike
 
 from ps_cfr_spiel.backend.device import in_dtype, jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies, Worths
@@ -12,9 +14,11 @@ from ps_cfr_spiel.tree import (
   Array,
   BoardTraversal,
   Decision,
+  Evaluation,
   PublicTree,
   action_values,
   best_response_values,
+  evaluate,
   pad_types,
   sequence_reach,
   streamed,
@@ -29,30 +33,49 @@ def worths_of(
 
   `reach` is that of a row by these strategies. All is computed in float64.
   """
-  variant = pad_types(tree)  # so that boards share compiled code
-  made, exact = streamed(variant.tree), "float64"
-
-  def column(number: int) -> Array:
-    """A player's strategy, written block by block: beside it there is no copy of all of them."""
-    player, blocks = made.players[number], variant.there(number, strategies[number])
-    shapes = player.bucket_shapes
-    joined = np.empty((sum(actions * rows for actions, rows, *_ in shapes), player.types), dtype)
-    tables = tables_of(joined, shapes)
-    for (bucket, first), block in zip(player.places, blocks, strict=True):
-      tables[bucket][:, first : first + block.shape[1]] = block
-    return joined
-
+  made, exact = streamed(tree), "float64"
   with precision(exact), waiting("Computing values"):
-    if made.stream is None:
-      padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
-      both_players = all_at_once(*to_device((made, padded), exact))
-    else:
-      both_players = board_by_board(in_dtype(made, exact), [column(i) for i in range(len(made.players))])
+    if made.stream is not None:
+      values, best = board_by_board(in_dtype(made, exact), columns_of(made, strategies, dtype))
+      return Worths(values, best, reach)
+    variant = pad_types(tree)  # so that boards share compiled code
+    padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
+    both_players = all_at_once(*to_device((variant.tree, padded), exact))
   values, best = (
     [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
     for both in both_players
   )
   return Worths(values, best, reach)
+
+
+def evaluation_of(tree: PublicTree, strategies: Strategies, dtype: str = "float64") -> Evaluation:
+  """Value and best responses of a profile, computed in `dtype`; in float64 board by board where possible.
+
+  There is then one copy of the strategies, in their own dtype.
+  """
+  with precision(dtype):
+    made = in_dtype(streamed(tree), dtype) if dtype == "float64" else tree
+    if not isinstance(made.stream, BoardTraversal):
+      return jax.tree.map(float, evaluate(*to_device((tree, strategies), dtype)))
+    columns = columns_of(made, strategies, strategies[0][0].dtype)
+    first, second, *values = made.stream.worth_of_strategies(made.leaves, columns).tolist()
+    return Evaluation.of((first, second), *values)
+
+
+def columns_of(tree: PublicTree, strategies: Strategies, dtype: DTypeLike) -> list[np.ndarray]:
+  """Each player's strategy in a column, as a `BoardTraversal` reads it: its buckets below one another.
+
+  Written block by block: beside the columns there is no copy of all strategies.
+  """
+  columns = []
+  for player, blocks in zip(tree.players, strategies, strict=True):
+    shapes = player.bucket_shapes
+    column = np.empty((sum(actions * rows for actions, rows, *_ in shapes), player.types), dtype)
+    tables = tables_of(column, shapes)
+    for (bucket, first), block in zip(player.places, blocks, strict=True):
+      tables[bucket][:, first : first + block.shape[1]] = block
+    columns.append(column)
+  return columns
 
 
 @jit()

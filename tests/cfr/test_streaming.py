@@ -101,6 +101,26 @@ def test_values_are_those_of_all_boards_at_once():
       np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("game", [*(game for game, _ in GAMES.values()), FLOP.replace(")", ",rake=5%)")])
+def test_policies_are_worth_what_all_boards_at_once_say(game, dtype):
+  """With rake to both players; strategies of either dtype count as they are."""
+  made, generator = build_tree(pyspiel.load_game(game), leaves="native"), np.random.default_rng(2)
+  strategies = [
+    [tree.normalise(generator.uniform(0.01, 1, shape)).astype(dtype) for shape in player.block_shapes]
+    for player in made.players
+  ]
+  with precision("float64"):
+    expected = jax.jit(tree.evaluate)(
+      *to_device((dataclasses.replace(made, labels=None), strategies), "float64")
+    )
+  evaluation = worth.evaluation_of(made, strategies)
+  assert len(evaluation.values) == (2 if "rake" in game else 1)
+  # Strategies of float32 add up to one up to rounding; the library divides them by their sums.
+  error = 1e-12 if dtype == "float64" else 1e-6
+  np.testing.assert_allclose(*map(jax.tree.leaves, (evaluation, expected)), rtol=error, atol=error)
+
+
 @pytest.mark.parametrize(("bits", "alternating", "tremble"), [(16, True, 1), (16, False, 0), (32, True, 0)])
 def test_narrow_tables_are_xlas(bits, alternating, tremble):
   """A rounding error of float32 may move a number by a step of its bits, where it is at the edge of two."""

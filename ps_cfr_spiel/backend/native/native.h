@@ -31,7 +31,7 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t INTERFACE = 9;
+constexpr int64_t INTERFACE = 10;
 
 constexpr char NO_MEMORY[] = "the system has too little memory left for this call";
 

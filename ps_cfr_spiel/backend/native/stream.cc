@@ -946,24 +946,28 @@ ffi::Error filled(ffi::RemainingArgs values, ffi::RemainingRets arrays) {
   return ffi::Error::Success();
 }
 
+// What `worth` is given of each player: the compensations of sums alone, or behind the averages; the codes of each
+// bucket, in floats; strategies as those of `values`, floats or doubles, in doubles.
+enum Form : int64_t { SUM, PAIR, CODES, STRATEGY };
+
 // Both players' best responses to the averages, and their value to player 0: [3].
 template <ffi::DataType type>
 ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64_t trunk0, int64_t trunk1,
-                 int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t pair, int64_t codes) {
+                 int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t form) {
   using T = ffi::NativeType<type>;
   Given given{arrays};
   Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
+  ffi::DataType kind = type;
   for (int i : {0, 1}) {
     Seat<T>& own = board.seats[i];
-    if (codes) {
-      while (board.tables[i].size() < static_cast<size_t>(board.buckets[i])) {
-        board.tables[i].push_back(given.buffer().untyped_data());
-      }
-      own.tables = board.tables[i].data();
-      continue;
+    own.average = form == PAIR ? given.of<T>() : nullptr;
+    for (int64_t k = form == CODES ? board.buckets[i] : 1; k > 0; --k) {
+      auto array = given.buffer();
+      kind = array.element_type();
+      board.tables[i].push_back(array.untyped_data());
     }
-    own.average = pair ? given.of<T>() : nullptr;
-    own.compensation = given.of<T>();
+    own.tables = board.tables[i].data();
+    if (form == SUM || form == PAIR) own.compensation = static_cast<T*>(board.tables[i][0]);
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);
@@ -977,9 +981,17 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
     }
   };
   if constexpr (type == ffi::F32) {
-    if (codes) evaluate(Game<T, Codes>{board.units, seats, {{seats[0]}, {seats[1]}}});
+    if (form == CODES) evaluate(Game<T, Codes>{board.units, seats, {{seats[0]}, {seats[1]}}});
+  } else {
+    const auto of = [&](auto* first, auto* second) {
+      using U = std::remove_pointer_t<decltype(first)>;
+      evaluate(Game<T, Strategies<U>>{board.units, seats, {{first, nullptr}, {second, nullptr}}});
+    };
+    void *first = board.tables[0][0], *second = board.tables[1][0];
+    if (form == STRATEGY && kind == ffi::F32) of(static_cast<float*>(first), static_cast<float*>(second));
+    if (form == STRATEGY && kind == ffi::F64) of(static_cast<double*>(first), static_cast<double*>(second));
   }
-  if (!codes) evaluate(Game<T, Averages<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+  if (form == SUM || form == PAIR) evaluate(Game<T, Averages<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
   return ffi::Error::Success();
 }
 
@@ -1040,8 +1052,7 @@ auto bind_response() {
 
 template <ffi::DataType type>
 auto bind_worth() {
-  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("pair")
-      .template Attr<int64_t>("codes");
+  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("form");
 }
 
 }  // namespace

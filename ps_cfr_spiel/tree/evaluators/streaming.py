@@ -34,6 +34,7 @@ from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Rooted
 from ps_cfr_spiel.tree.public_tree import Boards, PublicTree
 
 CARDS = 64  # more than a deck has
+SUM, PAIR, CODES, STRATEGY = range(4)  # forms of strategies, as in stream.cc
 Known = tuple[Float[Array, "_m _H0"], Float[Array, "_m _H1"]]  # of each player
 
 
@@ -126,11 +127,19 @@ class BoardTraversal:
   ) -> Float[Array, " _numbers"]:
     """See `Traversal`."""
     arrays = [x for average in averages for x in average if x is not None]
-    codes = arrays[0].dtype == np.uint16
-    pair = not codes and averages[0][0] is not None
-    dtype = np.dtype("float32") if codes else arrays[0].dtype
-    shape, given = (1, 3 if leaves.zero_sum else 4), (*self._arrays(leaves), *arrays)
-    sizes = {"pair": pair, "codes": codes, **self._sizes(leaves)}
+    if arrays[0].dtype == np.uint16:
+      return self._worth(leaves, arrays, CODES)
+    return self._worth(leaves, arrays, SUM if averages[0][0] is None else PAIR)
+
+  def worth_of_strategies(
+    self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
+  ) -> Float[Array, " _numbers"]:
+    """The same of strategies in columns as those of `values`, computed in float64; so are the leaves'."""
+    return self._worth(leaves, columns, STRATEGY)
+
+  def _worth(self, leaves: LeafEvaluator, arrays: Sequence[Array], form: int) -> Float[Array, " _numbers"]:
+    shape, dtype = (1, 3 if leaves.zero_sum else 4), self.layouts[0].utility.dtype
+    given, sizes = (*self._arrays(leaves), *arrays), {"form": form, **self._sizes(leaves)}
     if not any(isinstance(x, Tracer) for x in given):
       numbers = np.empty(shape, dtype)
       call_directly("BoardsWorth", dtype, given, [numbers], sizes)
