@@ -980,19 +980,26 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
       found->typed_data()[2 + i] = walk.root(i);
     }
   };
+  if (form == SUM || form == PAIR) {
+    evaluate(Game<T, Averages<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+    return ffi::Error::Success();
+  }
   if constexpr (type == ffi::F32) {
-    if (form == CODES) evaluate(Game<T, Codes>{board.units, seats, {{seats[0]}, {seats[1]}}});
-  } else {
+    if (form == CODES) {
+      evaluate(Game<T, Codes>{board.units, seats, {{seats[0]}, {seats[1]}}});
+      return ffi::Error::Success();
+    }
+  } else if (form == STRATEGY) {
     const auto of = [&](auto* first, auto* second) {
       using U = std::remove_pointer_t<decltype(first)>;
       evaluate(Game<T, Strategies<U>>{board.units, seats, {{first, nullptr}, {second, nullptr}}});
     };
     void *first = board.tables[0][0], *second = board.tables[1][0];
-    if (form == STRATEGY && kind == ffi::F32) of(static_cast<float*>(first), static_cast<float*>(second));
-    if (form == STRATEGY && kind == ffi::F64) of(static_cast<double*>(first), static_cast<double*>(second));
+    if (kind == ffi::F32) of(static_cast<float*>(first), static_cast<float*>(second));
+    else of(static_cast<double*>(first), static_cast<double*>(second));
+    return ffi::Error::Success();
   }
-  if (form == SUM || form == PAIR) evaluate(Game<T, Averages<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
-  return ffi::Error::Success();
+  return ffi::Error::InvalidArgument("codes are read in floats, strategies in doubles");
 }
 
 // The values of all actions of each player by strategies, and then by best responses to them, in columns as theirs.
