@@ -412,6 +412,25 @@ def test_it_never_does_anything_illegal(stack, bets):
     assert len(records(bot)) == 6
 
 
+COARSER = [("a", "50% a"), ("a", "50%"), ("fcpa", "50% a"), ("0.5 1 a", "33% 2 a")]
+
+
+@pytest.mark.parametrize(("allowed", "bets"), COARSER)
+def test_bets_that_the_game_lacks_may_mean_all_in(allowed, bets):
+  """A call then ends the game's hand, though the searched one goes on."""
+  game = pyspiel.load_game(f"holdem(deck=5x2,stack=20,blinds=2/1,bets={allowed})")
+  blueprint = openspiel_policy.UniformRandomPolicy(game)
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, bets=bets, iterations=2)
+  state, dealt = game.new_initial_state(), 0
+  while dealt < 2 * 2 + 4 or state.is_chance_node():  # hands, flop and turn; calls and checks
+    dealt += state.is_chance_node()
+    state.apply_action(state.legal_actions()[0] if state.is_chance_node() else 1)
+  for _ in range(2):  # the first to act on the turn, and the player who faces its largest bet
+    chances = policy.action_probabilities(state)
+    assert set(chances) <= {*state.legal_actions()} and sum(chances.values()) == pytest.approx(1)
+    state.apply_action(state.legal_actions()[-1])
+
+
 def test_wrong_arguments():
   game = pyspiel.load_game(SMALL)
 
@@ -424,6 +443,9 @@ def test_wrong_arguments():
   assert "must be a policy of holdem or universal_poker" in message(game, matches.Habit("fold"))
   small = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(deck=6x2,stack=400)"))
   assert "must be a policy for the deck of holdem" in message(game, small)
+  for blinds in ("100/99", "3/1"):
+    others = pyspiel.load_game(f"holdem(stack=400,blinds={blinds})")
+    assert f"policy for blinds like {blinds}, in any unit, got one for " in message(others, uniform())
   assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")
   assert "iterations must be" in message(game, uniform(), iterations=0)
   assert "Unknown street 'showdown'; choose one of 'preflop', 'flop'" in message(

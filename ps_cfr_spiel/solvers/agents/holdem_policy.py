@@ -107,6 +107,12 @@ class HoldemPolicy(SearchPolicy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
+    (small, big), (other, larger) = _blinds(game), _blinds(theirs)
+    if small * larger != other * big:
+      raise ValueError(
+        f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for "
+        f"{larger}/{other}: {theirs}."
+      )
     self._values = self._by_street(game, options.values)
     self._first = min(self._values, default=TURN)
     if options.street is not None:
@@ -362,6 +368,13 @@ def _actions(game: pyspiel.Game) -> int:
   form = form_of(game)
   assert form is not None
   return solved_actions(index_of(game, form), folded=False)
+
+
+def _blinds(game: pyspiel.Game) -> tuple[int, int]:
+  """The chips of the small and of the big blind, of one of `BLUEPRINTS`."""
+  text = str(game.get_parameters()["blind" if game.get_type().short_name == BLUEPRINTS[1] else "blinds"])
+  small, big = sorted(map(int, text.replace("/", " ").split()))
+  return small, big
 
 
 def _game_text(bets: BetSizes) -> str:

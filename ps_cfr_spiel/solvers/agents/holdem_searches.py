@@ -85,6 +85,8 @@ class HandSearch:
       children, state = lines.children(line), states.pop(line, None)
       if state is None or not children:
         continue
+      if state.current_player() != lines.player[line]:  # the nearest bet was all-in, and the hand is over
+        continue
       if lines.player[line] == betting.CHANCE:
         while state.is_chance_node():  # any cards: answers are for all of them
           state = state.child(state.legal_actions()[0])
