@@ -23,7 +23,7 @@ def policy():
 
 
 def direct(policy, actions):
-  """{hand: (dealt, own reach, {action: probability})} after `actions`, by walking pyspiel's states."""
+  """{hand: (dealt, own reach, all reach, {action: probability})} after `actions`, by pyspiel's states."""
   table = {}
   for first, p in policy.game.new_initial_state().chance_outcomes():
     deal = policy.game.new_initial_state()
@@ -35,8 +35,9 @@ def direct(policy, actions):
         state.apply_action(action)
       player = state.current_player()
       hand = state.hand(player)
-      dealt = table[hand][0] if hand in table else 0.0
-      table[hand] = dealt + p * q, reach[player], policy.action_probabilities(state)
+      dealt, _, come, _ = table.get(hand, (0.0, 0.0, 0.0, {}))
+      come += p * q * reach[0] * reach[1]
+      table[hand] = dealt + p * q, reach[player], come, policy.action_probabilities(state)
   return table
 
 
@@ -57,11 +58,11 @@ def test_a_chart_is_the_weighted_mean_over_hands(policy, path, actions):
   np.testing.assert_allclose(here.reach, [expected[hand][1] for hand in here.types], atol=1e-12)
   chart = charts.HandChart.of(here)
   weight, played = collections.Counter(), collections.Counter()
-  for hand, (dealt, reach, probability) in expected.items():
+  for hand, (_, _, come, probability) in expected.items():
     for kind in (kind_of(hand), "all"):
-      weight[kind] += dealt * reach
+      weight[kind] += come
       for action, p in probability.items():
-        played[kind, action] += dealt * reach * p
+        played[kind, action] += come * p
   frequencies = [played["all", action] / weight["all"] for action in here.ids]
   np.testing.assert_allclose(here.frequencies(), frequencies, atol=1e-12)
   for row, column in np.ndindex(13, 13):

@@ -98,7 +98,7 @@ def find_types(spot: Spot, text: str) -> list[int]:
 def heading_text(spot: Spot) -> str:
   """The place of a spot and the player's probability of coming there."""
   where = f"After {', '.join(map(grouped, spot.history))}" if spot.history else "At the start"
-  share, who, place = spot.weight.sum(), "all types", f"public state #{spot.public_state}"
+  share, who, place = spot.played.sum(), "all types", f"public state #{spot.public_state}"
   if has_hands(spot):
     share, who, place = share / spot.dealt.sum(), "the hands", POSITIONS[spot.player]
   often = f", reached by {100 * share:.3g}% of {who} dealt" if spot.history and share < 1 else ""

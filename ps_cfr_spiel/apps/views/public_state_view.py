@@ -57,9 +57,15 @@ class Spot:
     return self.held * self.reach
 
   @property
-  def weight(self) -> np.ndarray:
-    """float64[H]: probability that the player holds each type and plays to this state."""
+  def played(self) -> np.ndarray:
+    """float64[H]: probability that the player holds each type and plays to this state, if the others do."""
     return self.dealt * self.reach
+
+  @property
+  def weight(self) -> np.ndarray:
+    """float64[H]: probability that play comes here with each type; `played` where the others never come."""
+    visits = self.reach * self.others
+    return visits if visits.any() else self.played
 
   def frequencies(self) -> np.ndarray:
     """float64[A]: the frequency of each action over all types by `weight`; nan if never here."""
@@ -76,7 +82,7 @@ class Spot:
     """The one who hardly ever plays to this state, chance left out: "the player", "the others", or ""."""
     dealt = self.dealt.sum()
     bounds = zip(
-      ("the player", "the others"), (self.weight.sum(), self.others.sum()), RARE.values(), strict=True
+      ("the player", "the others"), (self.played.sum(), self.others.sum()), RARE.values(), strict=True
     )
     return next((who for who, reach, bound in bounds if reach < bound * dealt), "")
 
