@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.batches.solutions import Solution
-from ps_cfr_spiel.cards.poker import FIELDS, Situation, cards, from_words, plain
+from ps_cfr_spiel.cards.poker import FIELDS, Situation, cards, from_words
 from ps_cfr_spiel.storage import replacing
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")
@@ -36,7 +36,7 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   situations, ranges = [], []
   for line, given in rows:
     try:
-      situations.append(from_words(plain(given)))
+      situations.append(from_words(given))
     except ValueError as error:
       raise ValueError(f"{path}, line {line}: {error}") from error
     ranges.append(str(given.get("ranges") or "uniform"))

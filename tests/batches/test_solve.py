@@ -271,6 +271,7 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
     (["kuhn_poker(players=3)"], "player"),
     ([{"board": None}], "Situation 0: no board"),
     ([{"board": BOARDS[0], "bets": 5}], "Situation 0: bets=5: must be a text"),
+    ([{"board": BOARDS[0], "ranges": "QQ:50 A5s 22;random"}], "Situation 0: .*write 50% or 0.5, at most 1"),
     ([{"board": BOARDS[0], "bets": ["a"]}], r"Situation 0: bets=\['a'\]: must be a text"),
   ],
 )
@@ -314,6 +315,14 @@ def test_wrong_options(option, message):
 def test_no_sequences(given, message):
   with pytest.raises(ValueError, match=message):
     solve_batch(given, progress=False)
+
+
+def test_ranges_of_arrays_and_of_game_strings_are_ratios():
+  """Only the words of a mapping are shares; the same ratios are the same river."""
+  game = pyspiel.load_game(f"river_subgame(board={BOARDS[0]},ranges=QQ:50 A5s:100;KK)")
+  ratios = batch_run.read_situation(game).ranges
+  (first, second) = solve_batch([game, {"board": BOARDS[0], "ranges": ratios}], iterations=5, progress=False)
+  assert first.value == second.value
 
 
 def test_a_generator_is_listed():

@@ -7,12 +7,11 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.cards.poker import cards, situations
+from ps_cfr_spiel.cards.poker import cards, from_words, situations
 from ps_cfr_spiel.cards.poker.situations import (
   DRAWN,
   RandomSituations,
   compatible,
-  from_words,
   of_game,
   situation,
 )

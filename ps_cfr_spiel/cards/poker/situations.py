@@ -5,9 +5,8 @@ weights of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so arra
 shape.
 """
 
-import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -340,22 +339,3 @@ class RandomSituations(Sequence):
     np.put_along_axis(ranges, orders[:, None], DRAWN[options.distribution](rngs, orders, boards), 2)
     drawn = zip(boards, stacks, ranges, strict=True)
     return [Situation(board, options.pot, stack, options.bets, both) for board, stack, both in drawn]
-
-
-def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:
-  """A situation from a table's row or a JSON object; numbers may be strings; `stack` is the stack behind.
-
-  ValueError if a field is unknown or missing, or not as it should be.
-  """
-  unknown = [name for name in given if name not in FIELDS]
-  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
-  if unknown or "board" not in fields:
-    what = f"unknown field {unknown[0]!r}" if unknown else "no board"
-    raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
-  for name in ("pot", "stack", "cap"):
-    if isinstance(text := fields.get(name), str):
-      with contextlib.suppress(ValueError):  # `situation` refuses other texts
-        fields[name] = int(text)
-  if "stack" in fields:
-    fields["stack"] = whole("stack", fields["stack"]) + whole("pot", fields.get("pot", 200)) // 2
-  return situation(**fields, sizes=sizes)

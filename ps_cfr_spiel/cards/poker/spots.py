@@ -3,6 +3,7 @@
 OpenSpiel's game strings separate parameters by commas, so ranges and sizes have blanks there.
 """
 
+import contextlib
 import functools
 import itertools
 import os
@@ -19,7 +20,7 @@ from ps_cfr_spiel.cards.notation import MIN_WEIGHT, parse_cards, parse_hands, pa
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cards.poker.betting import amount_text
 from ps_cfr_spiel.cards.poker.rake import with_rake
-from ps_cfr_spiel.cards.poker.situations import MOST, range_text, whole
+from ps_cfr_spiel.cards.poker.situations import FIELDS, MOST, Situation, range_text, situation, whole
 from ps_cfr_spiel.options import SpotOptions
 
 LIBRATUS = {1: ("7s9h9cTc", 500), 2: ("Ts6hAh7c", 4780), 3: ("4s8hTc9h2s", 500), 4: ("JsKs5cQs7d", 3750)}
@@ -178,6 +179,27 @@ def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
   for player, side in enumerate(sides if sides != ["uniform"] else ()):
     parse_hands(side, f"the range of player {player}", shares=True)
   return for_game_string({**parameters, **texts})
+
+
+def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:
+  """A situation as a poker player writes it, such as a table's row or a JSON object; numbers may be texts.
+
+  `stack` is the stack behind. ValueError if a field is unknown or missing, or not as it should be; see
+  `plain`.
+  """
+  unknown = [name for name in given if name not in FIELDS]
+  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
+  if unknown or "board" not in fields:
+    what = f"unknown field {unknown[0]!r}" if unknown else "no board"
+    raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
+  fields = plain(fields)
+  for name in ("pot", "stack", "cap"):
+    if isinstance(text := fields.get(name), str):
+      with contextlib.suppress(ValueError):  # `situation` refuses other texts
+        fields[name] = int(text)
+  if "stack" in fields:
+    fields["stack"] = whole("stack", fields["stack"]) + whole("pot", fields.get("pot", 200)) // 2
+  return situation(**fields, sizes=sizes)
 
 
 def for_game_string(parameters: Mapping[str, Any]) -> dict[str, Any]:
