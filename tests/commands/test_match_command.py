@@ -48,6 +48,18 @@ def test_a_match_in_words(capsys):
   assert lines["chips"].endswith("mbb a hand (95% interval)")
 
 
+def test_a_raked_match_is_played(capsys):
+  """Both players can lose; only records of hands and searches need a zero sum."""
+  raked = "holdem(stack=150,rake=5%)"
+  found = facts(capsys, "always_call", "fold", "--hands=10", f"--game={raked}", "--method=chips", "--seed=3")
+  game = pyspiel.load_game(raked)
+  played = matches.play_games(
+    game, matches.player("always_call", 3), matches.player("fold", 4), 10, seed=3, mirrored=True
+  )
+  chips = evaluate_match(game, played).mean
+  assert (found["game"], found["chips"]["mean"], found["chips"]["mbb"]) == (str(game), chips, 10 * chips)
+
+
 @pytest.mark.parametrize("player", ["acpc:127.0.0.1:{}", "slumbot:http://127.0.0.1:{}"])
 def test_a_server_that_cannot_be_reached(player, capsys):
   with socket.socket() as unheard:  # it does not listen
@@ -209,6 +221,10 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
       "acpc and slumbot play holdem, not kuhn",
     ),
     (["random", "random", "--game=kuhn_poker", "--phh=x.phhs"], "--phh is for holdem, not for kuhn_poker"),
+    (
+      ["random", "random", "--game=holdem(stack=150,rake=5%)", "--phh=x.phhs"],
+      "rake=5%: records of hands (--phh) are for zero-sum games, and with rake both players can lose",
+    ),
     (["naive", "random"], "no such file or player: naive; players are random"),
     (["always_call", "random", "--game=kuhn_poker"], "always_call bot plays holdem, holdem_subgame"),
     (["random", "nowhere.safetensors"], "nowhere.safetensors: No such file"),

@@ -48,7 +48,7 @@ from ps_cfr_spiel.apps.commands.play import (
   make_opponent,
   policy_for,
 )
-from ps_cfr_spiel.cards.poker import describe
+from ps_cfr_spiel.cards.poker import check_unraked, describe
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchOptions, MatchResultOptions
 from ps_cfr_spiel.reports import progress_bar
@@ -109,6 +109,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if file and game.get_type().short_name != POKER:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
   if file:
+    check_unraked(game, "records of hands (--phh)")
     ps.protocols.check_pokerkit()
     storage.check_no_arrays(file)
   first, second = players
@@ -232,7 +233,7 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
     raise ValueError(f"{words[0]} names no actions; write lbr for all, or lbr:ACTIONS, such as lbr:c/fcpa.")
   options = {"hands": values.hands, "seed": values.seed, "progress": progress_of(values)}
   response = ps.matches.local_best_response(game, policy, actions or None, **options)
-  unit = 1000 / ps.protocols.rules_of(game).start[0]
+  unit = 1000 / ps.protocols.big_blind(game)
   mean, error = unit * response.mean, unit * response.error
   facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}
   return {words[0]: f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"}, facts
@@ -294,7 +295,7 @@ def _report(
   failure: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
   """The result for people and for programs; `estimate` is the more exact one."""
-  big = ps.protocols.rules_of(game).start[0] if game.get_type().short_name == POKER else None
+  big = ps.protocols.big_blind(game) if game.get_type().short_name == POKER else None
   facts: dict[str, Any] = {"hands": chips.score.games, **({"failed": failure} if failure else {})}
   lines: dict[str, Any] = {name: chips.score}
   for key, result in {"chips": chips, estimate.method: estimate}.items():

@@ -5,6 +5,6 @@ protocol is a file.
 """
 
 from ps_cfr_spiel.apps.protocols.acpc import Seat, join
-from ps_cfr_spiel.apps.protocols.hand_records import Hand, hand_of, result, rules_of
+from ps_cfr_spiel.apps.protocols.hand_records import Hand, big_blind, hand_of, result, rules_of
 from ps_cfr_spiel.apps.protocols.phh import check_pokerkit, read_hands, write_hands
 from ps_cfr_spiel.apps.protocols.slumbot import SLUMBOT, play_slumbot

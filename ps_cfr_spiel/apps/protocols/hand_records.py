@@ -51,12 +51,23 @@ class Move(NamedTuple):
 
 
 def rules_of(game: pyspiel.Game) -> betting.BettingRules:
-  """The betting of a game with bets of any size; ValueError for another game than `holdem`."""
+  """The betting of a game with bets of any size; ValueError for another game than `holdem`, and for rake."""
+  rules = _betting_rules(game)
+  check_unraked(game, "records of hands")
+  return rules._replace(bets=rules.streets)
+
+
+def big_blind(game: pyspiel.Game) -> int:
+  """The big blind of a game, in chips; ValueError for another game than `holdem`."""
+  return _betting_rules(game).start[0]
+
+
+def _betting_rules(game: pyspiel.Game) -> betting.BettingRules:
+  """The rules of betting; ValueError for another game than `holdem`."""
   if game.get_type().short_name != NAME:
     raise ValueError(f"Hands are exchanged in {NAME} alone, got {game}; choose such as {NAME}(stack=20000).")
-  check_unraked(game, "records of hands")
   rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
-  return rules._replace(bets=rules.streets)
+  return rules
 
 
 def moves(rules: betting.BettingRules, chips: Sequence[int]) -> Iterator[Move]:
