@@ -446,6 +446,10 @@ def test_wrong_arguments():
   for blinds in ("100/99", "3/1"):
     others = pyspiel.load_game(f"holdem(stack=400,blinds={blinds})")
     assert f"policy for blinds like {blinds}, in any unit, got one for " in message(others, uniform())
+  with pytest.warns(
+    UserWarning, match=r"plays 1.5 big blinds deep by a blueprint for 20: .* 10 big blinds or more"
+  ):
+    ps_cfr_spiel.HoldemPolicy(pyspiel.load_game("holdem(stack=150)"), uniform())
   assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")
   assert "iterations must be" in message(game, uniform(), iterations=0)
   assert "Unknown street 'showdown'; choose one of 'preflop', 'flop'" in message(

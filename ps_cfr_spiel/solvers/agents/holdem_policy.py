@@ -32,6 +32,7 @@ probabilities are known for all hands at once; the seed chooses among actions al
 of the player to move.
 """
 
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -74,6 +75,7 @@ FIRST = 5  # iterations of a search before the first look at the clock
 # after a bet that the search before lacks, they are a guess, and with 40 few cannot leave it.
 BEGUN, BEGUN_AFTER_BET = 40, 10
 BLUEPRINTS = ("holdem", "universal_poker")
+SHALLOW = 10  # big blinds, below which play by a deeper blueprint is pointed out
 
 
 class HoldemPolicy(SearchPolicy):
@@ -107,11 +109,19 @@ class HoldemPolicy(SearchPolicy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    (small, big), (other, larger) = _blinds(game), _blinds(theirs)
+    (small, big, stack), (other, larger, deeper) = _stakes(game), _stakes(theirs)
     if small * larger != other * big:
       raise ValueError(
         f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for "
         f"{larger}/{other}: {theirs}."
+      )
+    depth, theirs_depth = stack / big, deeper / larger
+    if depth < SHALLOW and 2 * depth < theirs_depth:
+      warnings.warn(
+        f"HoldemPolicy plays {depth:.3g} big blinds deep by a blueprint for {theirs_depth:.3g}: before its "
+        f"searches it folds more than is good for so few chips. Give a blueprint of this depth, or {SHALLOW} "
+        "big blinds or more.",
+        stacklevel=2,
       )
     self._values = self._by_street(game, options.values)
     self._first = min(self._values, default=TURN)
@@ -370,11 +380,12 @@ def _actions(game: pyspiel.Game) -> int:
   return solved_actions(index_of(game, form), folded=False)
 
 
-def _blinds(game: pyspiel.Game) -> tuple[int, int]:
-  """The chips of the small and of the big blind, of one of `BLUEPRINTS`."""
-  text = str(game.get_parameters()["blind" if game.get_type().short_name == BLUEPRINTS[1] else "blinds"])
-  small, big = sorted(map(int, text.replace("/", " ").split()))
-  return small, big
+def _stakes(game: pyspiel.Game) -> tuple[int, int, int]:
+  """The chips of the small blind, the big blind and the shorter stack, of one of `BLUEPRINTS`."""
+  parameters = game.get_parameters()
+  blinds = parameters["blind" if game.get_type().short_name == BLUEPRINTS[1] else "blinds"]
+  small, big = sorted(map(int, str(blinds).replace("/", " ").split()))
+  return small, big, min(map(int, str(parameters["stack"]).split()))
 
 
 def _game_text(bets: BetSizes) -> str:
