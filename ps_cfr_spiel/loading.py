@@ -22,6 +22,12 @@ COMMAS = (
   "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
   "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
 )
+NUMBERS = {  # texts that OpenSpiel takes for numbers if they are digits alone, and what to write instead
+  "rake": RAKE,
+  "bets": "Write a single size with its unit, such as bets=50% of the pot or bets=100c for chips.",
+  "blinds": "Write both blinds, such as blinds=100/50.",
+  "ranges": "Write both players' ranges, such as ranges=22;random.",
+}
 
 
 def load_game(text: str) -> pyspiel.Game:
@@ -40,15 +46,61 @@ def load_game(text: str) -> pyspiel.Game:
     with quiet_stderr():
       if START_AT in text:
         check_start(text, {"name": name, **pyspiel.game_parameters_from_string(text)})
-      return pyspiel.load_game(text)
+      game = pyspiel.load_game(text)
   except pyspiel.SpielError as error:
-    large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
-    if large:
-      message = f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
-      raise ValueError(message) from error
-    hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
-    hint = f". {RAKE}" if re.search("parameter '?rake\\b", str(error)) else hint
-    raise ValueError(f"{error}{hint}") from error
+    raise ValueError(_explained(text, str(error))) from error
+  _check_parameters(text)  # after OpenSpiel, whose messages have the names of parameters
+  return game
+
+
+def _explained(text: str, message: str) -> str:
+  """OpenSpiel's message on a game's string, with what to write instead where that is known."""
+  large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
+  if large:
+    return f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
+  if number := re.search(
+    r"parameter (\w+)\. Expected type: kString, got k(?:Int|Double) with (\S+)", message
+  ):
+    name, value = number.groups()
+    kinds = (kind for kind in pyspiel.registered_games() if kind.short_name == text.partition("(")[0])
+    usual = next(kinds).parameter_specification.get(name)  # None of a game within another
+    advice = NUMBERS.get(name) or (usual and f"By default it is {usual}.") or ""
+    return f"{text}: {name}={value} must be a text, and OpenSpiel reads it as a number. {advice}".strip()
+  hint = f". {COMMAS}" if "Unknown parameter" in message else ""
+  hint = f". {RAKE}" if re.search("parameter '?rake\\b", message) else hint
+  return f"{message}{hint}"
+
+
+def _check_parameters(text: str) -> None:
+  """ValueError for what OpenSpiel leaves out silently: text after the last bracket, and repeated parameters.
+
+  Of a parameter that is given twice it takes the last value. Games within games are checked likewise.
+  """
+  _, opened, rest = text.partition("(")
+  depth, parts, after = 1 if opened else 0, [""], ""
+  for at, sign in enumerate(rest):
+    depth += {"(": 1, ")": -1}.get(sign, 0)
+    if not depth:
+      after = rest[at + 1 :].strip()
+      break
+    if sign == "," and depth == 1:
+      parts.append("")
+    else:
+      parts[-1] += sign
+  if after:
+    raise ValueError(f"{text}: {after!r} stands after the last bracket; leave it out.")
+  given = dict[str, str]()
+  for part in parts if parts != [""] else ():
+    name, equals, value = (word.strip() for word in part.partition("="))
+    if not name:
+      raise ValueError(f"{text}: a comma has no parameter before or after it; leave it out.")
+    if not equals:
+      raise ValueError(f"{text}: {name!r} is not written NAME=VALUE. {COMMAS}")
+    if name in given:
+      raise ValueError(f"{text}: {name} is given twice, as {given[name]} and {value}; leave out one of them.")
+    given[name] = value
+    if value.endswith(")"):
+      _check_parameters(value)
 
 
 def _unknown(text: str) -> list[str]:
