@@ -24,7 +24,7 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   CSV has a first line with the fields board, pot, stack (behind), bets, ranges, rake and cap; only board is
   required. JSON lines have an object with these fields in each line. Empty lines are skipped. Texts may have
   commas and percents, as poker players write them. ValueError for a file of neither kind, or one with a line
-  that is not a river, which the message names.
+  that is not a river or has a field twice, which the message names.
   """
   reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
   if reader is None:
@@ -98,6 +98,10 @@ def _weight(text: str) -> float:
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
   with open(path, newline="", encoding="utf-8-sig") as file:
     rows = csv.DictReader(file, skipinitialspace=True)
+    names = [name.strip() for name in rows.fieldnames or ()]
+    for name in names:
+      if names.count(name) > 1:
+        raise ValueError(f"{path}, line 1: {name!r} is the name of two columns; leave out one of them.")
     for row in rows:
       if None in row or None in row.values():
         raise ValueError(f"{path}, line {rows.line_num}: must have the fields of the first line.")
@@ -110,12 +114,24 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, JSON]]]:
       if not text.strip():
         continue
       try:
-        given = json.loads(text)
-      except (ValueError, RecursionError) as error:
+        given = json.loads(text, object_pairs_hook=_once)
+      except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path}, line {line}: not JSON: {error}") from error
+      except ValueError as error:
+        raise ValueError(f"{path}, line {line}: {error}") from error
       if not isinstance(given, dict):
         raise ValueError(f"{path}, line {line}: must be an object with fields {', '.join(FIELDS)}.")
       yield line, given
+
+
+def _once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+  """An object of JSON; ValueError for a field that it has twice."""
+  fields = dict[str, JSON]()
+  for name, value in pairs:
+    if name in fields:
+      raise ValueError(f"{name!r} is given twice, {fields[name]!r} and {value!r}; leave out one of them.")
+    fields[name] = value
+  return fields
 
 
 def write_list(
