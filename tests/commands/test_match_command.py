@@ -98,6 +98,22 @@ def test_policies_of_files(capsys, tmp_path):
   assert more["hands"] == 2 and "fullgame" in more["game"]
 
 
+def test_an_agent_of_another_games_file_is_refused(capsys, tmp_path):
+  """The message names the file, its game and those of an agent's files, whatever game is played."""
+  file = tmp_path / "kuhn.safetensors"
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.run(1)
+  solver.save(file)
+  holds = f"agent:{file}: {file} holds a policy for kuhn_poker(), and an agent needs one for holdem or "
+  for words in ([], ["--game=holdem"]):
+    assert program.run(["match", f"agent:{file}", "random", "--hands=2", *words]) == 2
+    assert f"{holds}universal_poker; name such a file, or {file} alone" in capsys.readouterr().err
+  assert program.run(["match", f"agent:{file}", "random", "--hands=2", "--game=kuhn_poker"]) == 2
+  assert f"agent:{file} plays holdem, not kuhn_poker(); name {file} alone" in capsys.readouterr().err
+  with pytest.raises(ValueError, match=r"policy of holdem or universal_poker, got one of kuhn_poker\(\)"):
+    ps_cfr_spiel.HoldemPolicy(pyspiel.load_game("holdem"), solver.average_policy())
+
+
 def test_a_program_that_comes_here(capsys):
   """The command deals; a client in this process is the program."""
   with_port = Seat()

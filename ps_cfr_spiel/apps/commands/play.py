@@ -139,9 +139,7 @@ def _without_luck(policy: object, limit: int, state: pyspiel.State, seat: int) -
   game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
   if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
     return None
-  if game.num_players() != 2:  # the estimate is for two
-    return None
-  if str(policy.game) != str(game):  # it plays by translation
+  if game.num_players() != 2 or str(policy.game) != str(game):  # it is for two, without translation
     return None
   record = ps.matches.Played(1 - seat, tuple(state.history()))
   theirs = ps.matches.evaluate_match(game, [record], policy, limit=limit).mean
@@ -280,8 +278,7 @@ def make_opponent(
 
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
   decision, one of hold'em at most so long a search, if they are not 0, by a preset; trees of search:FILE grow
-  by `expansions`. ValueError for a bot or
-  policy of another game.
+  by `expansions`. ValueError for a bot or policy of another game.
   """
   bots = ps.matches.bots_for(game)
   if name in bots:
@@ -324,6 +321,8 @@ def saved_player(word: str, limit: int, game: pyspiel.Game | None = None) -> ps.
   if game is not None and word in (AGENT, PRETRAINED):
     return ps.matches.pretrained_policy(game)
   path = Path(word)
+  if names_agent(word) and Path(file := agent_files(word)[0]).exists() and not path.exists():
+    raise ValueError(f"{word} plays {HOLDEM}, not {game}; name {file} alone to play by its policy.")
   mistyped = re.split("[:,]", word)[0] in (AGENT, PRETRAINED) or (path.name == word and not path.suffix)
   if mistyped and not path.exists():
     raise ValueError(
@@ -359,8 +358,13 @@ def _values_if_installed(game: pyspiel.Game) -> ps.values.NetworkValues | None:
 
 def blueprint_of(name: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy of a file, or the blueprint of an agent, without its values; see `saved_player`."""
-  blueprint = agent_files(name)[0] if names_agent(name) else name
-  return saved_player(name if blueprint == AGENT else blueprint, limit, game)
+  file = agent_files(name)[0] if names_agent(name) else name
+  policy = saved_player(name if file == AGENT else file, limit, game)
+  if file != name and (policy.game.get_type().short_name, HOLDEM) not in TRANSLATED:
+    kinds = " or ".join(sorted(kind for kind, _ in TRANSLATED))
+    why = f"an agent needs one for {kinds}; name such a file, or {file} alone to play by its policy"
+    raise ValueError(f"{name}: {file} holds a policy for {policy.game}, and {why}.")
+  return policy
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Policy:

@@ -104,7 +104,8 @@ class HoldemPolicy(SearchPolicy):
     check_unraked(game, "searches")
     theirs = getattr(blueprint, "game", None)
     if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
-      raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")
+      given = blueprint if theirs is None else f"one of {theirs}"
+      raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {given}.")
     self._deck: cards.Board = game.deck  # pyright: ignore[reportAttributeAccessIssue]
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
