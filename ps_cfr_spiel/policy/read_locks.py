@@ -1,13 +1,14 @@
 """Locks, from the notation of users to the rows of a tree: fixed strategies after chosen lines."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.cards.notation import parse_cards, read_move
+from ps_cfr_spiel.cards.notation import Moves, parse_cards, read_move
 from ps_cfr_spiel.cards.poker import board_of, made_hands, named_hands
-from ps_cfr_spiel.policy.convert import row_strategies
+from ps_cfr_spiel.policy.convert import OpenSpielPolicy, row_strategies
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
@@ -23,8 +24,8 @@ def read_locks(tree: PublicTree, locks: Mapping[str, Any]) -> PartialStrategy:
   a mapping of hands ("AKs, QQ+" or "top pair"; in other games names of types) to such strategies, and perhaps
   "*" for all other hands, which are free without it; later hands replace earlier.
 
-  ValueError if a line does not exist or no player acts after it, two are the same, or probabilities are
-  wrong; TypeError if `locks` is not a mapping, or a value is neither a policy nor a mapping.
+  ValueError if a line does not exist or no player acts after it, two are the same, probabilities are wrong,
+  or a value is neither a policy nor a mapping; TypeError if `locks` is not a mapping.
   """
   rows, written = {}, {}
   if not isinstance(locks, Mapping):
@@ -56,6 +57,8 @@ def _read_lock(tree: PublicTree, path: str, how: Any) -> tuple[int, list[np.ndar
   history = labels.line_to(state)
 
   def strategy(decision: Decision, given: Any) -> np.ndarray:
+    if not isinstance(given, OpenSpielPolicy | Mapping):
+      raise ValueError(_advice(labels.moves(decision, history), given))
     if not isinstance(given, Mapping):
       return row_strategies(labels, given, decision, types)
     if ALL not in given and all(map(np.isscalar, given.values())):
@@ -69,6 +72,18 @@ def _read_lock(tree: PublicTree, path: str, how: Any) -> tuple[int, list[np.ndar
     return locked
 
   return state, [strategy(d, how) for d in decisions]
+
+
+def _advice(moves: Moves, given: object) -> str:
+  """The mistake of a strategy that is neither a policy nor a mapping."""
+  example: object = moves.names[0]
+  with contextlib.suppress(ValueError):
+    read_move(str(given), moves)
+    example = given
+  return (
+    f"got {given!r}; a strategy is a policy, or a mapping of actions ({moves.text()}) to probabilities, "
+    f"such as {{{example!r}: 1}}, or of hands to such strategies."
+  )
 
 
 def _held(names: Sequence[str], hands: str, board: str | None) -> np.ndarray:

@@ -288,6 +288,10 @@ def test_files_keep_locks(tmp_path, share):
     ({"pass": {"call": 1}}, "'call' is not legal after Pass. Legal: Pass, Bet"),
     ({"pass": {"bet": 0.5}}, "must be at least 0, with the sum one"),
     ({"pass": {"bet": 2, "pass": -1}}, "must be at least 0, with the sum one"),
+    ({"pass": "bet"}, r"locks: 'pass': got 'bet'; .* actions \(Pass, Bet\) to .*such as \{'bet': 1\}"),
+    ({"pass": "fold"}, r"locks: 'pass': got 'fold'; .* actions \(Pass, Bet\) to .*such as \{'Pass': 1\}"),
+    ({"pass": 3}, "locks: 'pass': got 3; a strategy is a policy, or a mapping"),
+    ({"pass": None}, "locks: 'pass': got None; a strategy is a policy, or a mapping"),
   ],
 )
 def test_wrong_locks(locks, message):
@@ -296,8 +300,6 @@ def test_wrong_locks(locks, message):
 
 
 def test_locks_of_a_wrong_kind():
-  with pytest.raises(TypeError, match="Expected an OpenSpiel policy, got int"):
-    PSCFRSolver(load("kuhn_poker"), locks={"pass": 3})
   with pytest.raises(TypeError, match="locks must be a mapping of lines to policies"):
     PSCFRSolver(load("kuhn_poker"), locks="pass")
   with pytest.raises(ValueError, match="compiled without public states"):
@@ -352,6 +354,7 @@ def test_a_class_of_hands_is_locked():
     ({"QQ": {"call": 1}}, "never holds 'QQ'"),
     ({"AA:0.5": {"call": 1}}, "'AA:0.5' has weights"),
     ({"AA": {"fold": 1}, "call": 1}, "'call', character 1: not understood"),
+    ({"*": "fold"}, r"locks: 'all-in': got 'fold'; .*such as \{'fold': 1\}, or of hands"),
   ],
 )
 def test_wrong_locks_of_single_hands(how, message):
