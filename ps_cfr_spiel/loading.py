@@ -63,7 +63,7 @@ def _explained(text: str, message: str) -> str:
   ):
     name, value = number.groups()
     kinds = (kind for kind in pyspiel.registered_games() if kind.short_name == text.partition("(")[0])
-    usual = next(kinds).parameter_specification.get(name)  # None of a game within another
+    usual = next(kinds).parameter_specification.get(name)  # unknown in a game within another
     advice = NUMBERS.get(name) or (usual and f"By default it is {usual}.") or ""
     return f"{text}: {name}={value} must be a text, and OpenSpiel reads it as a number. {advice}".strip()
   hint = f". {COMMAS}" if "Unknown parameter" in message else ""

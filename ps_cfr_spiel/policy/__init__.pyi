@@ -35,6 +35,7 @@ from .state_answers import check_turn as check_turn
 from .state_answers import probabilities_at as probabilities_at
 from .tree_policy import TreePolicy as TreePolicy
 from .tree_policy import normalised as normalised
+from .worth import evaluation_of as evaluation_of
 from .worth import worths_of as worths_of
 from .wrapped import Chance as Chance
 from .wrapped import Recent as Recent

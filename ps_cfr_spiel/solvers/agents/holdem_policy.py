@@ -120,8 +120,8 @@ class HoldemPolicy(SearchPolicy):
     if depth < SHALLOW and 2 * depth < theirs_depth:
       warnings.warn(
         f"HoldemPolicy plays {depth:.3g} big blinds deep by a blueprint for {theirs_depth:.3g}: before its "
-        f"searches it folds more than is good for so few chips. Give a blueprint of this depth, or {SHALLOW} "
-        "big blinds or more.",
+        "searches it folds as deep stacks do, which is too much. Give a blueprint of this depth, or "
+        f"{SHALLOW} big blinds or more.",
         stacklevel=2,
       )
     self._values = self._by_street(game, options.values)
