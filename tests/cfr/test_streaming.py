@@ -104,7 +104,7 @@ def test_values_are_those_of_all_boards_at_once():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("game", [*(game for game, _ in GAMES.values()), FLOP.replace(")", ",rake=5%)")])
 def test_policies_are_worth_what_all_boards_at_once_say(game, dtype):
-  """With rake to both players; strategies of either dtype count as they are."""
+  """The values to both players where there is rake; strategies in float32 are not rounded any further."""
   made, generator = build_tree(pyspiel.load_game(game), leaves="native"), np.random.default_rng(2)
   strategies = [
     [tree.normalise(generator.uniform(0.01, 1, shape)).astype(dtype) for shape in player.block_shapes]
