@@ -57,11 +57,13 @@ def _read_lock(tree: PublicTree, path: str, how: Any) -> tuple[int, list[np.ndar
   history = labels.line_to(state)
 
   def strategy(decision: Decision, given: Any) -> np.ndarray:
-    if not isinstance(given, OpenSpielPolicy | Mapping):
-      raise ValueError(_advice(labels.moves(decision, history), given))
+    answers = given.values() if isinstance(given, Mapping) else [given]
+    for answer in answers:
+      if isinstance(answer, str) or not isinstance(given, OpenSpielPolicy | Mapping):
+        raise ValueError(_advice(labels.moves(decision, history), answer))
     if not isinstance(given, Mapping):
       return row_strategies(labels, given, decision, types)
-    if ALL not in given and all(map(np.isscalar, given.values())):
+    if ALL not in given and all(map(np.isscalar, answers)):
       return _by_actions(tree, decision, given, types, history)
     free = np.zeros((len(decision.legal_actions), types))
     locked = strategy(decision, given[ALL]) if ALL in given else free

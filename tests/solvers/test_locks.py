@@ -291,6 +291,9 @@ def test_files_keep_locks(tmp_path, share):
     ({"pass": "bet"}, r"locks: 'pass': got 'bet'; .* actions \(Pass, Bet\) to .*such as \{'bet': 1\}"),
     ({"pass": "fold"}, r"locks: 'pass': got 'fold'; .* actions \(Pass, Bet\) to .*such as \{'Pass': 1\}"),
     ({"pass": 3}, "locks: 'pass': got 3; a strategy is a policy, or a mapping"),
+    ({"pass": {"0": "bet"}}, r"locks: 'pass': got 'bet'; .*such as \{'bet': 1\}, or of hands"),
+    ({"pass": {"bet": "1"}}, r"locks: 'pass': got '1'; .* actions \(Pass, Bet\) to probabilities"),
+    ({"pass": {"*": 1}}, "locks: 'pass': got 1; a strategy is a policy, or a mapping"),
     ({"pass": None}, "locks: 'pass': got None; a strategy is a policy, or a mapping"),
   ],
 )
