@@ -16,14 +16,14 @@ from ps_cfr_spiel.tree import (
   Decision,
   Evaluation,
   PublicTree,
-  action_values,
-  best_response_values,
   evaluate,
   pad_types,
-  sequence_reach,
   streamed,
   tables_of,
+  values_in_tables,
 )
+
+_values_in_tables = jit()(values_in_tables)
 
 
 def worths_of(
@@ -40,10 +40,9 @@ def worths_of(
       return Worths(values, best, reach)
     variant = pad_types(tree)  # so that boards share compiled code
     padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
-    both_players = all_at_once(*to_device((variant.tree, padded), exact))
+    both_players = all_at_once(variant.tree, padded)
   values, best = (
-    [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
-    for both in both_players
+    [variant.back(player, blocks) for player, blocks in enumerate(both)] for both in both_players
   )
   return Worths(values, best, reach)
 
@@ -78,14 +77,17 @@ def columns_of(tree: PublicTree, strategies: Strategies, dtype: DTypeLike) -> li
   return columns
 
 
-@jit()
-def all_at_once(tree: PublicTree, strategies: Any) -> Any:
-  """Counterfactual action values of the profile, and of best responses to it: [A, rows, H] each."""
-  reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
-  players = range(len(tree.players))
-  values = [action_values(tree, i, strategies[i], reach)[0] for i in players]
-  best = [best_response_values(tree, i, *(strategies[j] for j in players if j != i))[0] for i in players]
-  return values, best
+def all_at_once(tree: PublicTree, strategies: Strategies) -> Any:
+  """Counterfactual action values of a profile and of best responses to it: float64[A, rows, H] on the host.
+
+  Blocks are put together and taken apart here: XLA takes seconds to compile as many as deep games have.
+  """
+  pairs = zip(tree.players, strategies, strict=True)
+  tables = [player.join([np.asarray(block, float) for block in blocks]) for player, blocks in pairs]
+  return [
+    [player.split([*map(np.asarray, x)]) for player, x in zip(tree.players, of_players, strict=True)]
+    for of_players in _values_in_tables(*to_device((tree, tables), "float64"))
+  ]
 
 
 def board_by_board(tree: PublicTree, columns: Sequence[Array]) -> Any:

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -91,7 +92,7 @@ class SamplingSolver(TreeSolver):
     return mccfr.run(self.sampling_tree, state, iterations, **self.method)
 
   def _strategies(self, average):
-    tables = self._state.tables
+    tables = jax.tree.map(np.asarray, self._state.tables)
     return mccfr.strategies(self.sampling_tree, tables.average.total if average else tables.regrets)
 
 

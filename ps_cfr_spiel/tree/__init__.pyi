@@ -77,6 +77,7 @@ from .strategy_values import best_response_values as best_response_values
 from .strategy_values import evaluate as evaluate
 from .strategy_values import evaluation as evaluation
 from .strategy_values import gain_of as gain_of
+from .strategy_values import values_in_tables as values_in_tables
 from .traverse import collapse as collapse
 from .traverse import expand as expand
 from .traverse import max_actions as max_actions

@@ -7,15 +7,13 @@ import jax
 
 from ps_cfr_spiel.backend.array_shapes import Float
 from ps_cfr_spiel.backend.device import jit
-from ps_cfr_spiel.tree.arrays import Array
+from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 from ps_cfr_spiel.tree.player_passes import Passes, PlayerPasses, Tables
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.traverse import (
-  max_actions,
   others_reach,
   product_of,
-  sequence_reach,
   sequence_values,
   sum_actions,
 )
@@ -78,18 +76,33 @@ class Evaluation(NamedTuple):
 
 def best_response_values(
   tree: PublicTree, player: int, *opponent_strategies: Sequence[Float[Array, "_A _rows _G"]]
-) -> tuple[list[Float[jax.Array, "_A _rows H"]], Float[jax.Array, "roots H"]]:
+) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "roots H"]]:
   """Counterfactual action values of a best response to the opponents' strategies, in their order.
 
   Returns those of each block of `player`, and the values of the roots.
   """
-  opponents = [player_tree for i, player_tree in enumerate(tree.players) if i != player]
-  passes = zip(opponents, opponent_strategies, strict=True)
-  leaf_reach = product_of(
-    [player_tree.leaf.pull(sequence_reach(player_tree, strategy)) for player_tree, strategy in passes]
-  )
-  values = tree.leaves(player, leaf_reach)
-  return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
+  opponents = [PlayerPasses.of(player_tree) for i, player_tree in enumerate(tree.players) if i != player]
+  given = zip(opponents, opponent_strategies, strict=True)
+  against = product_of(_leaf_reach(opponents, [passes.tree.join(strategy) for passes, strategy in given]))
+  responder = PlayerPasses.of(tree.players[player])
+  values, roots = responder.up(None, tree.leaves(player, against))
+  return responder.tree.split(values), roots
+
+
+def values_in_tables(tree: PublicTree, tables: Sequence[Tables]) -> tuple[list[Tables], list[Tables]]:
+  """Counterfactual action values of a profile, and of best responses to it, in tables as the profile is."""
+  both_passes = [PlayerPasses.of(player) for player in tree.players]
+  reach, values, best = _leaf_reach(both_passes, tables), [], []
+  for i, passes in enumerate(both_passes):
+    against = others_reach(reach, i)
+    values.append(passes.up(tables[i], tree.leaves(i, against, reach[i]))[0])
+    best.append(passes.up(None, tree.leaves(i, against))[0])
+  return values, best
+
+
+def _leaf_reach(passes: Sequence[Passes], tables: Sequence[Tables]) -> list[Parts]:
+  """The reach of the leaves by each player's strategy."""
+  return [of_player.leaves(of_player.down(x)) for of_player, x in zip(passes, tables, strict=True)]
 
 
 def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A _rows _H"]]]) -> Evaluation:
@@ -104,8 +117,7 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A 
 
 def evaluation_by(passes: Sequence[Passes], leaves: LeafEvaluator, tables: Sequence[Tables]) -> Evaluation:
   """The same by each player's passes, from the strategies in their tables."""
-  pairs = zip(passes, tables, strict=True)
-  reach = [of_player.leaves(of_player.down(strategy)) for of_player, strategy in pairs]
+  reach = _leaf_reach(passes, tables)
   against = [others_reach(reach, i) for i in range(len(passes))]
   best = tuple(of_player.up(None, leaves(i, against[i]))[1].sum() for i, of_player in enumerate(passes))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
-from ps_cfr_spiel.resolving.search.promises import Search, reach_on_host, responses
+from ps_cfr_spiel.resolving.search.promises import Search, reach_of, responses
 from ps_cfr_spiel.resolving.subgames import KnownSubgames, PaddedShapes, Ranges, Subgame
 from ps_cfr_spiel.tree import Decision
 
@@ -59,7 +59,7 @@ class KnownProblems(Problems):
   def later(self, last: Search, places: Sequence[int]) -> Problem | None:
     (decision,), player = places, last.player
     reach = [
-      reach_on_host(p, table)[:, 0] for p, table in zip(self.subgames.tree.players, last.tables, strict=True)
+      reach_of(p, table)[:, 0] for p, table in zip(self.subgames.tree.players, last.tables, strict=True)
     ]
     pad_to = self._shapes.largest((player, len(self.subgames.above(decision))))
     subgame = self.subgames.at(decision, reach[player], pad_to)

@@ -28,7 +28,6 @@ NEVER = 1e-30  # reach that counts as none: values divided by less leave the ran
 
 Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
 
-_reach = jit()(sequence_reach)
 _best_response = jit(static_argnames="player")(
   lambda tree, opponent_strategy, player: best_response_values(tree, player, opponent_strategy)[1]
 )
@@ -58,12 +57,8 @@ class Promises:
     levels: tuple[Levels, Levels],
     actions: frozenset[int] | None,
     dtype: str,
-    on_host: bool = False,
   ):
-    """See the class; ValueError if some actions cannot be left out, or searches cannot end there.
-
-    `on_host` spares code for each tree.
-    """
+    """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
     self.subgames = subgames  #: of the game
     self.actions = actions  #: OpenSpiel actions that searches consider; all if None
     self.dtype = dtype  #: "float32" or "float64"
@@ -72,10 +67,6 @@ class Promises:
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
     self.anchors |= find_ends(subgames.labels, levels)
     self._depth = _depths(subgames.labels)
-    self._players, self._on_host = subgames.tree.players, on_host
-    if not on_host:
-      with precision(dtype):
-        self._players = to_device(subgames.tree.players, dtype)
 
   def ranges(self, search: Search, subgame: Subgame) -> Ranges:
     """Both players' ranges at the roots, by the tables of the last search.
@@ -84,8 +75,10 @@ class Promises:
     tables contain nothing about it.
     """
     ranges = []
-    for i, infostates in enumerate(subgame.roots):
-      range_ = self._reach(i, search.tables[i])[infostates.sequence]
+    for player_tree, table, infostates in zip(
+      self.subgames.tree.players, search.tables, subgame.roots, strict=True
+    ):
+      range_ = reach_of(player_tree, table)[infostates.sequence]
       range_[len(infostates.public) :] = 0  # padding
       for s in np.unique(infostates.public):
         rows = np.flatnonzero(infostates.public == s)
@@ -93,11 +86,6 @@ class Promises:
           range_[rows] = 1.0
       ranges.append(range_)
     return ranges[0], ranges[1]
-
-  def _reach(self, player: int, table: Table) -> np.ndarray:
-    if self._on_host:
-      return reach_on_host(self._players[player], table)
-    return reach_of(self._players[player], table, self.dtype)
 
   def values(self, search: Search, subgame: Subgame, pad_to: PadTo | None) -> np.ndarray:
     """The opponent's promised values at the roots, by the last search: [roots, H].
@@ -147,13 +135,7 @@ class Promises:
     return FrozenValues(values)
 
 
-def reach_of(forest: PlayerTree, table: Table, dtype: str) -> np.ndarray:
-  """The reach of all sequences of a player's forest, on the device, [S, H]."""
-  with precision(dtype):
-    return np.concatenate([np.asarray(part, float) for part in _reach(forest, to_device(table, dtype))])
-
-
-def reach_on_host(forest: PlayerTree, table: Table) -> np.ndarray:
+def reach_of(forest: PlayerTree, table: Table) -> np.ndarray:
   """float64[S, H]: the reach of a player's sequences, on the host: no game's code is compiled."""
   reach, block = [np.ones((1, forest.types))], 0
   for level, above in zip(forest.levels, forest.above(), strict=True):

@@ -48,7 +48,7 @@ class PublicProblems(Problems):
     self.subgames, self._shapes = subgames, shapes
     self.levels = Levels.of(subgames.labels, lookahead)  #: for each player the public states of searches
     #: ranges and promises for the next search.
-    self.promises = Promises(subgames, self.levels, actions, dtype, on_host=shapes is not None)
+    self.promises = Promises(subgames, self.levels, actions, dtype)
     self._value_function, self._actions, self._safe = value_function, actions, safe
     #: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
     self.paddings = {

@@ -6,6 +6,7 @@ search are best responses to its average, as after any search here; the paper av
 
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 
 from ps_cfr_spiel.backend.device import to_device
@@ -55,4 +56,5 @@ class SampledSearcher(Searcher):
     number = np.random.SeedSequence([self.seed, problem.last.player, problem.subgame.public_states[0]])
     state = mccfr.init(tree, self.sampler, int(number.generate_state(1)[0]), dtype)
     state = mccfr.run(tree, state, self.settings.iterations, sampler=self.sampler, rule=self._rule)
-    return mccfr.strategies(tree, state.tables.average.total), []
+    average = jax.tree.map(np.asarray, state.tables.average)
+    return mccfr.strategies(tree, average.total), []

@@ -140,14 +140,14 @@ class SamplingTree:
     """The depth at which a player first acts."""
     return next((d for d, depth in enumerate(self.depths) if depth.decides), self.depth)
 
-  def blocks(self, table: Shaped[Array, "_A S"]) -> list[list[Shaped[jax.Array, "_A _rows _H"]]]:
-    """A table [A, S] as [A, rows, H] of infostates for each player and block."""
+  def blocks(self, table: Shaped[Array, "_A S"]) -> list[list[Shaped[Array, "_A _rows _H"]]]:
+    """A table [A, S] as [A, rows, H] of infostates for each player and block; NumPy's stays NumPy's."""
     table = table if self.sets is None else table[:, self.sets]
     result = []
     for shapes, starts in zip(self.shapes, cell_starts(self.shapes), strict=True):
       result.append([])
       for (actions, rows, types), start in zip(shapes, starts.tolist(), strict=False):
-        part = jax.lax.slice_in_dim(table[:actions], start, start + rows * types, axis=1)
+        part = table[:actions, start : start + rows * types]
         result[-1].append(part.reshape(actions, rows, types))
     return result
 

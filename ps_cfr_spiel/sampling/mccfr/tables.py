@@ -13,7 +13,6 @@ from jax.typing import DTypeLike
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.array_shapes import Float, Int, Key
-from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RM, Blocks, Rule, averages, normalise
 from ps_cfr_spiel.sampling.mccfr.baselines import Baseline, ZeroBaseline
@@ -220,13 +219,13 @@ def _learn(
   return jnp.asarray(learned).at[entries].add(step)
 
 
-@jit()
 def strategies(tree: SamplingTree, weights: Float[Array, "A S"]) -> list[Blocks]:
   """Strategies, [A, rows, H] for each player and block, from regrets or a sum of strategies.
 
-  They are in proportion to the positive weights; uniform where no weight is positive.
+  They are in proportion to the positive weights; uniform where no weight is positive. NumPy's arrays stay
+  NumPy's: JAX would compile a slice for each block, seconds for deep games.
   """
-  return [tuple(normalise(jnp.maximum(x, 0)) for x in blocks) for blocks in tree.blocks(weights)]
+  return [tuple(normalise(x.clip(0)) for x in blocks) for blocks in tree.blocks(weights)]
 
 
 def batch_bytes(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> int:
