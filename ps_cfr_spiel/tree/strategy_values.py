@@ -108,15 +108,30 @@ def _leaf_reach(passes: Sequence[Passes], tables: Sequence[Tables]) -> list[Part
 def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A _rows _H"]]]) -> Evaluation:
   """Value, best responses and exploitability of a profile, a strategy for each player and block.
 
-  For use in jitted functions; `evaluate` is this, jitted.
+  For use in jitted functions; see `evaluate`.
   """
-  both_passes = [PlayerPasses.of(player) for player in tree.players]
-  tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
-  return evaluation_by(both_passes, tree.leaves, tables)
+  return _of_tables(tree, _joined(tree, strategies))
+
+
+def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A _rows _H"]]]) -> Evaluation:
+  """The same, jitted, but for putting the blocks together: XLA takes long to compile those of deep games."""
+  return _jitted(tree, _joined(tree, strategies))
+
+
+def _joined(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A _rows _H"]]]) -> list[Tables]:
+  """Each player's tables of buckets, from those of blocks."""
+  return [player.join(blocks) for player, blocks in zip(tree.players, strategies, strict=True)]
+
+
+def _of_tables(tree: PublicTree, tables: Sequence[Tables]) -> Evaluation:
+  return evaluation_by([PlayerPasses.of(player) for player in tree.players], tree.leaves, tables)
+
+
+_jitted = jit()(_of_tables)
 
 
 def evaluation_by(passes: Sequence[Passes], leaves: LeafEvaluator, tables: Sequence[Tables]) -> Evaluation:
-  """The same by each player's passes, from the strategies in their tables."""
+  """Value, best responses and exploitability by each player's passes, from the strategies in their tables."""
   reach = _leaf_reach(passes, tables)
   against = [others_reach(reach, i) for i in range(len(passes))]
   best = tuple(of_player.up(None, leaves(i, against[i]))[1].sum() for i, of_player in enumerate(passes))
@@ -125,9 +140,6 @@ def evaluation_by(passes: Sequence[Passes], leaves: LeafEvaluator, tables: Seque
     return passes[i].up(tables[i], leaves(i, against[i], reach[i]))[1].sum()
 
   return Evaluation.of(best, *map(value, range(1 if leaves.zero_sum else len(passes))))
-
-
-evaluate = jit()(evaluation)
 
 
 def action_values(
