@@ -15,6 +15,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.cards.notation import sizes_text
 from ps_cfr_spiel.cards.poker import Situation, cards, compatible, range_text, set_numbers, strengths
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
 from ps_cfr_spiel.learning.boards import board_features, flop_leaves, street_leaves
@@ -412,23 +413,54 @@ def test_it_never_does_anything_illegal(stack, bets):
     assert len(records(bot)) == 6
 
 
-COARSER = [("a", "50% a"), ("a", "50%"), ("fcpa", "50% a"), ("0.5 1 a", "33% 2 a")]
+SIZES = {  # of the game, and then of a deep search of its turn
+  "fcpa": "100%, a; 100%, a",
+  "75%": "75%; 75%",
+  "75% a;40% 2": "75%, a; 200%",
+  "50c a": "50c, a; 50c, a",
+  "a": "a; a",
+  "1 / x / 0.1 0.5 2 a / x": "50%, a; 50%, a",
+}
 
 
-@pytest.mark.parametrize(("allowed", "bets"), COARSER)
-def test_bets_that_the_game_lacks_may_mean_all_in(allowed, bets):
-  """A call then ends the game's hand, though the searched one goes on."""
+@pytest.mark.parametrize("allowed", SIZES)
+def test_a_preset_searches_the_sizes_that_the_game_has(allowed):
+  """At the same bet of the same street the nearest, by ratio."""
   game = pyspiel.load_game(f"holdem(deck=5x2,stack=20,blinds=2/1,bets={allowed})")
   blueprint = openspiel_policy.UniformRandomPolicy(game)
-  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, bets=bets, iterations=2)
-  state, dealt = game.new_initial_state(), 0
-  while dealt < 2 * 2 + 4 or state.is_chance_node():  # hands, flop and turn; calls and checks
-    dealt += state.is_chance_node()
-    state.apply_action(state.legal_actions()[0] if state.is_chance_node() else 1)
-  for _ in range(2):  # the first to act on the turn, and the player who faces its largest bet
-    chances = policy.action_probabilities(state)
-    assert set(chances) <= {*state.legal_actions()} and sum(chances.values()) == pytest.approx(1)
-    state.apply_action(state.legal_actions()[-1])
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, preset="deepstack")
+  assert sizes_text(policy._bets).split(" / ")[0] == SIZES[allowed]
+  with pytest.raises(ValueError, match=r"bets='33% a': the game lacks 33%.*; give sizes of "):
+    ps_cfr_spiel.HoldemPolicy(game, blueprint, "33% a")
+
+
+@pytest.mark.parametrize("allowed", ["fcpa", "75%", "75% a", "0.5 1 2 a", "fullgame"])
+@pytest.mark.parametrize("preset", ["quick", "deepstack"])
+def test_ranges_are_those_of_the_moves_played(allowed, preset):
+  """By Bayes' rule from the probabilities of the policy alone, along hands that it may play."""
+  game = pyspiel.load_game(f"holdem(deck=5x2,stack=20,blinds=2/1,bets={allowed})")
+  blueprint, generator = openspiel_policy.UniformRandomPolicy(game), np.random.default_rng(3)
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, preset=preset, iterations=3)
+  bets = 0
+  for _ in range(6):
+    state, played = (
+      play(game, "6c6d", "5c5d", "Call", "Check", "2c3c4c", "Check", "Check", "2d"),
+      np.ones((2, 1326)),
+    )
+    while not state.is_chance_node() and not state.is_terminal():
+      odds = {a: p for a, p in policy.for_hands_at(state).items() if a > 0 and p.max() > 0}
+      action = int(generator.choice([*odds]))
+      played[state.current_player()] *= odds[action]
+      state.apply_action(action)
+      bets += action > 1
+    if state.is_chance_node():
+      river = state.child(game.deck.index(cards.parse_cards("3d")[0]))
+      if river.is_terminal():
+        continue
+      free = cards.unblocked({*cards.WHOLE_DECK} - {*game.deck} | {*cards.parse_cards("2c3c4c2d3d")})
+      for ours, theirs in zip(policy.ranges(river), played * free, strict=True):
+        np.testing.assert_allclose(ours / ours.sum(), theirs / theirs.sum(), atol=1e-9)
+  assert bets > 2
 
 
 def test_wrong_arguments():

@@ -11,6 +11,7 @@ from ps_cfr_spiel.cards.notation.bet_sizes import (
   Size,
   Street,
   add_sizes,
+  nearest_sizes,
   parse_sizes,
   size_text,
   sizes_text,

@@ -167,6 +167,38 @@ def add_sizes(streets: BetSizes, street: int, made: Sequence[tuple[int, Fraction
   return tuple(wider)
 
 
+def nearest_sizes(wanted: BetSizes, allowed: BetSizes) -> tuple[BetSizes, Group]:
+  """The allowed sizes nearest to those wanted, by street, player and bet; and those left out.
+
+  A size that is allowed stays; where no bet is, none does. Another becomes the share of the pot nearest to it
+  by their ratio, or where there are no shares all sizes of other measures; without these, all-in.
+  """
+  replaced: set[Size] = set()
+
+  def nearest(size: Size, group: Group) -> Group:
+    if size in group or not group:
+      return (size,) if group else ()
+    replaced.add(size)
+    shares = [other for other in group if other.measure == Measure.POTS and other.amount < math.inf]
+    if not shares:
+      return tuple(other for other in group if other.measure != Measure.POTS) or group
+    if size.amount == math.inf:
+      return (max(shares),)
+    return (min(shares, key=lambda other: (abs(math.log(other.amount / size.amount)), other)),)
+
+  def player(sizes: Player, most: Player) -> Player:
+    bets = range(max(len(sizes), len(most)))
+    pairs = [(sizes[min(k, len(sizes) - 1)], most[min(k, len(most) - 1)]) for k in bets]
+    return tuple(
+      tuple(sorted({kept for size in group for kept in nearest(size, there)})) for group, there in pairs
+    )
+
+  streets = [(wanted[min(k, len(wanted) - 1)], street) for k, street in enumerate(allowed)]
+  return tuple(
+    (player(sizes[0], first), player(sizes[1], second)) for sizes, (first, second) in streets
+  ), tuple(sorted(replaced))
+
+
 def _check(text: str, at: int, words: Sequence[str], bet: int) -> None:
   """ValueError for a group that ends at a place without a size."""
   if not words:

@@ -92,6 +92,15 @@ def numbered(sizes: BetSizes, streets: int, text: str) -> tuple[Numbered, ...]:
   return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
 
 
+def sizes_of(bets: Sequence[Numbered]) -> BetSizes:
+  """The sizes of each street and player, without their actions; the inverse of `numbered`."""
+
+  def of_player(groups: Bets) -> tuple[tuple[Size, ...], ...]:
+    return tuple(tuple(sorted(group.values())) for group in groups)
+
+  return tuple((of_player(first), of_player(second)) for first, second in bets)
+
+
 def num_actions(bets: Sequence[Numbered]) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
   sizes = (action for street in bets for player in street for group in player for action in group)

@@ -43,7 +43,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.backend.device import Device, on
 from ps_cfr_spiel.batches import StreetValues
-from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
+from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, nearest_sizes, parse_sizes, size_text, sizes_text
 from ps_cfr_spiel.cards.poker import (
   betting,
   cards,
@@ -64,7 +64,7 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
   reweighted,
   street_of,
 )
-from ps_cfr_spiel.solvers.agents.public_hand import Game, PublicHand, State
+from ps_cfr_spiel.solvers.agents.public_hand import BLUEPRINTS, HOLDEM, Game, PublicHand, State, stakes
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
 BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
@@ -74,7 +74,6 @@ FIRST = 5  # iterations of a search before the first look at the clock
 # Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far; but
 # after a bet that the search before lacks, they are a guess, and with 40 few cannot leave it.
 BEGUN, BEGUN_AFTER_BET = 40, 10
-BLUEPRINTS = ("holdem", "universal_poker")
 SHALLOW = 10  # big blinds, below which play by a deeper blueprint is pointed out
 
 
@@ -99,7 +98,7 @@ class HoldemPolicy(SearchPolicy):
     """
     self.options = options = HoldemPolicyOptions.of(options, **keywords)
     super().__init__(game)
-    if game.get_type().short_name != BLUEPRINTS[0]:
+    if game.get_type().short_name != HOLDEM:
       raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
     check_unraked(game, "searches")
     theirs = getattr(blueprint, "game", None)
@@ -110,7 +109,7 @@ class HoldemPolicy(SearchPolicy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    (small, big, stack), (other, larger, deeper) = _stakes(game), _stakes(theirs)
+    (small, big, stack), (other, larger, deeper) = stakes(game), stakes(theirs)
     if small * larger != other * big:
       raise ValueError(
         f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for "
@@ -129,22 +128,18 @@ class HoldemPolicy(SearchPolicy):
     if options.street is not None:
       self._first = STREET_NAMES.index(options.street)
     streets = len(cards.BOARD_SIZES) - self._first
-    bets = options.bets or agent_bets(options.preset, streets)
-    self._bets = parse_sizes(bets)
-    betting.numbered(self._bets, streets, bets)  # raises for more streets
+    rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
+    self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
+    self._bets = _bets_of(options, rules.bets, streets)
     for number, street in enumerate(sorted(self._values)):
       alone = self._bets[number : number + 1] or self._bets[-1:]
       check_streets(sizes_text(alone), cards.BOARD_SIZES[street])
-    if any(first != second for first, second in self._bets):
-      raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint = WrappedPolicy(game, blueprint, Translation(options.mapping))
     self._gadget = gadget_of(options.gadget)
     self._safe = self._gadget.keeps_promises
     searches = agent_searches(options.preset, options.iterations)
     more = {"gadget": options.gadget, "tremble": options.tremble, "dtype": DTYPE}
     self._methods = [SearchSettings(**{**settings, **more}) for settings in searches.values()]  # by street
-    rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
-    self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Game, Subgames]](TREES)
 
   def _by_street(self, game: pyspiel.Game, given: Any) -> dict[int, StreetValues]:
@@ -165,13 +160,14 @@ class HoldemPolicy(SearchPolicy):
       probabilities = self.blueprint.action_probabilities(state, player)
     else:
       h = int(set_numbers(np.array(state.hole(player))))
-      probabilities = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
+      odds = self._searched(state.public_state, *last)
+      probabilities = {action: float(chances[h]) for action, chances in odds.items()}
     return {action: chance for action, chance in probabilities.items() if chance}
 
   def for_hands_at(self, state: State) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
     last = self._last(state)
-    return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
+    return self.blueprint.for_hands_at(state) if last is None else self._searched(state.public_state, *last)
 
   def _last(self, state: State) -> tuple[HandSearch, int] | None:
     """The search of the player to move, and its line at a state; None where the blueprint plays."""
@@ -257,17 +253,24 @@ class HoldemPolicy(SearchPolicy):
   def _range(self, hand: PublicHand, player: int, last: tuple[HandSearch, int] | None) -> np.ndarray:
     """float64[1326]: a player's range where a search begins, by `last`, the player's own search before.
 
-    A move that a search lacks, or never makes, changes nothing.
+    A move that a search never makes changes nothing.
     """
     if last is None:
       weights = self._known.once(("ranges", hand), lambda: self._ranges(hand))[player]
     else:
       weights = last[0].range_at(last[1], player, trembling=not self._safe)
+      *_, (state, chips) = hand.moves(self._betting, hand.street + 1)
+      if state.street == hand.street and state.player == player:  # the last search ends before this move
+        odds = self._searched(state, *last)
+        action = self._betting.action(state, chips)
+        assert action is not None
+        played = odds.get(action, np.zeros(NUM_HANDS))
+        weights = reweighted(weights, played, 0 if self._safe else len(odds))
     free = self._free(hand.board)
     return weights * free if (weights * free).any() else free.astype(float)
 
-  def _searched(self, state: State, search: HandSearch, line: int) -> dict[int, np.ndarray]:
-    """The moves that the player's search finds at a line, for all hands."""
+  def _searched(self, state: betting.BettingState, search: HandSearch, line: int) -> dict[int, np.ndarray]:
+    """The moves of the game that the player's search finds at a line, for all hands."""
     lines = search.betting
     player = int(lines.player[line])
     hands = search.hands(player)
@@ -275,7 +278,7 @@ class HoldemPolicy(SearchPolicy):
     for child, chances in zip(lines.children(line), search.row(line), strict=True):
       action = int(lines.action[child])
       if action not in (betting.FOLD, betting.CALL):
-        action = self._betting.nearest_bet(state.public_state, search.spent(child, player))
+        action = self._betting.nearest_bet(state, search.spent(child, player))
       probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return probabilities
 
@@ -345,7 +348,7 @@ class HoldemPolicy(SearchPolicy):
     values = self._values.get(hand.street)
     text = _game_text(rest) if values is None else f"{_game_text(rest[:1])} / x"
     if hand.street == BEFORE_FLOP:
-      name, parameters = BLUEPRINTS[0], {**self.game.get_parameters(), "bets": text}
+      name, parameters = HOLDEM, {**self.game.get_parameters(), "bets": text}
     else:
       start, _ = hand.on_street(self._rules, hand.street)
       name, parameters = (
@@ -374,19 +377,35 @@ class HoldemPolicy(SearchPolicy):
     return cfr.place(self.options.device, actions).device
 
 
+def _bets_of(
+  options: HoldemPolicyOptions, allowed: Sequence[betting.Numbered] | int, streets: int
+) -> BetSizes:
+  """The bet sizes of searches on the last streets: those given, or the game's nearest to a preset's.
+
+  A size that the game lacks could only be played as another, for which no strategy was computed: ValueError.
+  """
+  text = options.bets or agent_bets(options.preset, streets)
+  sizes = parse_sizes(text)
+  betting.numbered(sizes, streets, text)  # raises for more streets
+  if any(first != second for first, second in sizes):
+    raise ValueError(f"bets={text!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
+  if isinstance(allowed, int):  # of bets of any size
+    return sizes
+  of_game = betting.sizes_of(allowed[-streets:])
+  searched, lacking = nearest_sizes(sizes, of_game)
+  if options.bets is not None and lacking:
+    sizes_lacking = ", ".join(map(size_text, lacking))
+    raise ValueError(
+      f"bets={text!r}: the game lacks {sizes_lacking} there; give sizes of {sizes_text(of_game)}."
+    )
+  return searched
+
+
 def _actions(game: pyspiel.Game) -> int:
   """The number of actions of all infostates of a `holdem_subgame`."""
   form = form_of(game)
   assert form is not None
   return solved_actions(index_of(game, form), folded=False)
-
-
-def _stakes(game: pyspiel.Game) -> tuple[int, int, int]:
-  """The chips of the small blind, the big blind and the shorter stack, of one of `BLUEPRINTS`."""
-  parameters = game.get_parameters()
-  blinds = parameters["blind" if game.get_type().short_name == BLUEPRINTS[1] else "blinds"]
-  small, big = sorted(map(int, str(blinds).replace("/", " ").split()))
-  return small, big, min(map(int, str(parameters["stack"]).split()))
 
 
 def _game_text(bets: BetSizes) -> str:

@@ -1,10 +1,14 @@
-"""The public part of a hand of hold'em: the cards on the table and the chips of all moves."""
+"""The public part of a hand of hold'em: the stakes, the cards on the table and the chips of all moves."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import pyspiel
+
 from ps_cfr_spiel.cards.poker import betting, cards
 
+HOLDEM, UNIVERSAL = "holdem", "universal_poker"
+BLUEPRINTS = (HOLDEM, UNIVERSAL)  # games of blueprints
 State = Any  # a state of `holdem`, whose class is not one of this package
 Game = Any  # `holdem` or a `holdem_subgame`, likewise
 
@@ -57,3 +61,11 @@ class PublicHand(NamedTuple):
     return self._replace(
       chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
     )
+
+
+def stakes(game: pyspiel.Game) -> tuple[int, int, int]:
+  """The chips of the small blind, the big blind and the shorter stack, of one of `BLUEPRINTS`."""
+  parameters = game.get_parameters()
+  blinds = parameters["blind" if game.get_type().short_name == UNIVERSAL else "blinds"]
+  small, big = sorted(map(int, str(blinds).replace("/", " ").split()))
+  return small, big, min(map(int, str(parameters["stack"]).split()))
