@@ -21,8 +21,8 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   progress_of,
   say,
 )
+from ps_cfr_spiel.apps.commands.framework.players import make_opponent
 from ps_cfr_spiel.apps.commands.framework.user_input import load_game, load_opponent, refuse, with_tree
-from ps_cfr_spiel.apps.commands.play import make_opponent
 from ps_cfr_spiel.apps.commands.show import made_by
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.loading import sequential

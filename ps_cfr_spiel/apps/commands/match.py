@@ -24,6 +24,18 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   progress_of,
   say,
 )
+from ps_cfr_spiel.apps.commands.framework.players import (
+  MOVE_SECONDS,
+  PLAYERS,
+  PRESET,
+  agent_files,
+  blueprint_of,
+  bots_of,
+  check_preset,
+  make_opponent,
+  policy_for,
+  searches,
+)
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   PRETRAINED,
   SEARCH,
@@ -37,17 +49,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   values_of_search,
   writable,
 )
-from ps_cfr_spiel.apps.commands.play import (
-  FAILED,
-  MOVE_SECONDS,
-  PLAYERS,
-  PRESET,
-  agent_files,
-  blueprint_of,
-  check_preset,
-  make_opponent,
-  policy_for,
-)
+from ps_cfr_spiel.apps.commands.play import FAILED
 from ps_cfr_spiel.cards.poker import check_unraked, describe
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchOptions, MatchResultOptions
@@ -178,10 +180,9 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
   if names_agent(who) and game.get_type().short_name == POKER:
     make = make_opponent(game, who, rng, values.limit, values.move_seconds, values.preset)
     return make, make(0).policy
-  if values.move_seconds > 0:
-    return make_opponent(game, who, rng, values.limit, values.move_seconds), None
   policy = policy_for(game, who, values.limit)
-  return lambda seat: ps.matches.PolicyBot(seat, rng, policy), policy
+  maker = bots_of(game, policy, who, rng, values.move_seconds)
+  return maker, None if searches(policy, who, values.move_seconds) else policy
 
 
 def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:
