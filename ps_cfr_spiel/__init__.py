@@ -19,7 +19,10 @@ import lazy_loader as _lazy_loader
 if not _pathlib.Path(__file__).with_name("games").is_dir():  # in a checkout the games lie beside the package
   __path__.append(str(_pathlib.Path(__file__).parents[1]))
 
-from . import games  # isort: skip
+from .backend.uninterrupted import Uninterrupted as _Uninterrupted  # isort: skip
+
+with _Uninterrupted():  # OpenSpiel's import would make an ImportError of Ctrl-C
+  from . import games  # isort: skip
 
 __getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
 __all__.remove("pictures")  # `import *` imports all names, and this needs matplotlib, an extra

@@ -43,7 +43,7 @@ BASE_LAYERS = (
   ("arguments",),
   ("progress_bars",),
   ("reports", "storage", "keyed_game"),
-  ("cards.notation", "loading", "options"),
+  ("cards.notation", "loading", "options", "backend.uninterrupted"),
   ("backend.native", "cards.poker"),
   ("memory",),
 )

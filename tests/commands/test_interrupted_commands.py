@@ -5,6 +5,8 @@ import json
 import random
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import forked
@@ -155,6 +157,38 @@ def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
     assert (code, process.wait(PATIENCE)) == (CODES[number], CODES[signal.SIGINT]), errors
     assert "Interrupted; the run is saved." in errors and "the run is saved." in process.err
   assert load_solver(tmp_path / "run.safetensors").iteration > 0
+
+
+PRESSED = """
+import signal, sys
+
+class Pressing:
+  def find_spec(name, path, target=None):
+    if name == {library!r}:
+      sys.meta_path.remove(Pressing)
+      signal.raise_signal({number})
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Pressing)
+"""
+
+
+def pressed_in_import(library, number, code, *words):
+  """A new Python that runs code, and gets a signal when it begins to import a library."""
+  start = PRESSED.format(library=library, number=int(number))
+  return subprocess.run([sys.executable, "-c", start + code, *words], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(("number", "code"), CODES.items())
+def test_a_signal_while_jax_is_imported(number, code, tmp_path):
+  words = ["solve", "kuhn_poker", f"--output={tmp_path}"]
+  ended = pressed_in_import("jaxlib", number, forked.PROGRAM, *words)
+  assert (ended.returncode, ended.stderr) == (code, "ps-cfr-spiel: interrupted\n")
+
+
+def test_ctrl_c_in_the_import_of_the_package_comes_after_it():
+  code = "try:\n  import ps_cfr_spiel\nexcept KeyboardInterrupt:\n  print('pyspiel' in sys.modules)"
+  assert pressed_in_import("pyspiel", signal.SIGINT, code).stdout == "True\n"
 
 
 def test_a_signal_in_training(tmp_path):

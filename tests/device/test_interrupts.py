@@ -1,4 +1,4 @@
-"""Sections that no signal interrupts."""
+"""Sections that no signal interrupts, and waits that it does."""
 
 import contextlib
 import signal
@@ -8,7 +8,8 @@ import time
 import jax
 import pytest
 
-from ps_cfr_spiel.backend.device import Uninterrupted, block_until_ready, interrupts
+from ps_cfr_spiel.backend import uninterrupted
+from ps_cfr_spiel.backend.device import Uninterrupted, block_until_ready
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +80,7 @@ def test_other_threads_are_left_alone():
 def test_a_handler_that_raises_while_others_are_put_back_leaves_no_deaf_one(monkeypatch):
   called = []
   signal.signal(signal.SIGTERM, lambda number, _: called.append(number))
-  put = interrupts._signal.signal
+  put = uninterrupted._signal.signal
 
   def interrupted(number, handler):
     put(number, handler)
@@ -87,7 +88,7 @@ def test_a_handler_that_raises_while_others_are_put_back_leaves_no_deaf_one(monk
       signal.raise_signal(signal.SIGINT)
 
   with pytest.raises(KeyboardInterrupt), Uninterrupted():
-    monkeypatch.setattr(interrupts._signal, "signal", interrupted)
+    monkeypatch.setattr(uninterrupted._signal, "signal", interrupted)
   monkeypatch.undo()
   signal.raise_signal(signal.SIGTERM)
   assert called == [signal.SIGTERM]
@@ -102,7 +103,7 @@ def test_a_signal_that_waits_is_noticed_until_the_end(monkeypatch):
     yield
     shown.append("over")
 
-  monkeypatch.setattr(interrupts, "waiting", waiting)
+  monkeypatch.setattr(uninterrupted, "waiting", waiting)
   with pytest.raises(KeyboardInterrupt), Uninterrupted("nothing is lost"):
     assert not shown
     for _ in range(2):

@@ -32,6 +32,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   completion,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import PICTURES, answer_to, load_module
+from ps_cfr_spiel.backend.uninterrupted import Uninterrupted
 from ps_cfr_spiel.loading import PYTHON_GAMES
 from ps_cfr_spiel.version import __version__
 
@@ -175,17 +176,23 @@ def _run_and_leave(words: Sequence[str]) -> int:
   each leaves at once after an error instead: JAX would wait for the others.
   """
   arrived: list[int] = []
+  runtimes: list[ModuleType] = []  # none before JAX is imported, nor if it cannot be
+
+  def begin() -> None:
+    with Uninterrupted():
+      _import_jax()
+    runtimes.append(ps.runtime)
 
   def interrupt(number: int, _: FrameType | None) -> None:
     arrived.append(number)
-    if not ps.runtime.ask_to_stop():
+    if not any(runtime.ask_to_stop() for runtime in runtimes):
       raise KeyboardInterrupt
 
   for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
     if signal.getsignal(number) is usual:  # else a parent has the signal ignored
       signal.signal(number, interrupt)
-  code = run(words, _import_jax)
-  alone = "jax" not in sys.modules or ps.runtime.process_count() == 1
+  code = run(words, begin)
+  alone = all(runtime.process_count() == 1 for runtime in runtimes)
   interrupted = code == INTERRUPTED
   if interrupted and arrived:
     code = TERMINATED if arrived[0] == signal.SIGTERM else INTERRUPTED

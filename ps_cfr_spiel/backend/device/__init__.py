@@ -19,7 +19,7 @@ from ps_cfr_spiel.backend.device.dtype import (
   precision,
   to_device,
 )
-from ps_cfr_spiel.backend.device.interrupts import Uninterrupted, block_until_ready, interruptible
+from ps_cfr_spiel.backend.device.interrupts import block_until_ready, interruptible
 from ps_cfr_spiel.backend.device.platforms import (
   Device,
   accelerator,
@@ -44,3 +44,4 @@ from ps_cfr_spiel.backend.device.processes import (
   process_count,
   sum_over_processes,
 )
+from ps_cfr_spiel.backend.uninterrupted import Uninterrupted

@@ -19,6 +19,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import flags_of, given_options
+from ps_cfr_spiel.backend.uninterrupted import Uninterrupted
 from ps_cfr_spiel.cards.poker import holdem, river
 from ps_cfr_spiel.loading import game_in
 from ps_cfr_spiel.loading import load_game as load_game_text
@@ -167,7 +168,8 @@ def load_opponent(path: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.safetensors'}.")
-  ps.runtime.keep_compiled_code()
+  with Uninterrupted():  # of show, which imports JAX here
+    ps.runtime.keep_compiled_code()
   with quiet_stderr():
     return ps.load_policy(path, limit)
 
@@ -212,7 +214,7 @@ def answer_to(error: Exception) -> str | None:
     message = "There is not enough memory for this game."
   elif isinstance(error, OSError):
     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-  elif not isinstance(error, ps.runtime.JaxRuntimeError):
+  elif "jax" not in sys.modules or not isinstance(error, ps.runtime.JaxRuntimeError):
     return None
   elif "RESOURCE_EXHAUSTED" in (message := str(error)):
     message = "There is not enough memory for this."
