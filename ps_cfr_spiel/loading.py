@@ -167,6 +167,12 @@ def sequential(game: pyspiel.Game) -> pyspiel.Game:
   return pyspiel.convert_to_turn_based(game) if game.get_type().dynamics == SIMULTANEOUS else game
 
 
+def is_same_game(one: pyspiel.Game, other: pyspiel.Game) -> bool:
+  """True if two games have one name and the same parameters, written or by default."""
+  names = one.get_type().short_name, other.get_type().short_name
+  return one == other or (names[0] == names[1] and one.get_parameters() == other.get_parameters())
+
+
 def check_is_game(game: pyspiel.Game) -> None:
   """TypeError unless `game` is a pyspiel.Game; ValueError if it starts at a history that is not legal."""
   if not isinstance(game, pyspiel.Game):

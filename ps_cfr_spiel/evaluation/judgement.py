@@ -136,7 +136,7 @@ def judge(
     solver = PSCFRSolver(game, PSCFROptions.of(tree=tree, tremble=TREMBLE, **options), progress=progress)
     solver.run(iterations, progress=progress)
     solution, tree = solver.average_policy(), solver.tree
-  tree = tree_for(game, solution, progress, **options) if tree is None else tree
+  tree = tree_for(game, solution, progress, tree, **options)
   policy = as_table(tree, solution, game)
   referee, agents = Referee(policy), collections.defaultdict[str, list[_Seat]](list)
   for number, record in enumerate(records):

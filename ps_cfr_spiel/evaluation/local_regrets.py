@@ -86,10 +86,11 @@ def local_regrets(
     progress: of `build_tree`.
     **options: of `build_tree`; by default those with which a `TreePolicy` was made.
 
-  ValueError if the policy is not one of this game, or an option is unknown; TypeError if it is not a policy.
+  ValueError if the policy or the tree is not one of this game, or an option is unknown; TypeError if it is
+  not a policy.
   """
   game = sequential(game)
-  tree = tree_for(game, policy, progress, **options) if tree is None else tree
+  tree = tree_for(game, policy, progress, tree, **options)
   played, labels = as_table(tree, policy, game), tree.names
   columns: list[np.ndarray] = [np.zeros((6, 0))]
   for player in range(game.num_players()):

@@ -5,6 +5,7 @@ from .action_translation import translate as translate
 from .convert import OpenSpielPolicy as OpenSpielPolicy
 from .convert import answer_of as answer_of
 from .convert import check_policy_of as check_policy_of
+from .convert import check_tree_of as check_tree_of
 from .convert import strategies_of as strategies_of
 from .convert import tree_for as tree_for
 from .hand_states import HandStates as HandStates

@@ -10,7 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.loading import check_is_game
+from ps_cfr_spiel.loading import check_is_game, is_same_game
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.state_answers import are_strangers
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
@@ -21,11 +21,27 @@ OpenSpielPolicy: TypeAlias = openspiel_policy.Policy | pyspiel.Policy  # any, in
 
 
 def tree_for(
-  game: pyspiel.Game, policy: OpenSpielPolicy | None, progress: bool | None = None, **options: object
+  game: pyspiel.Game,
+  policy: OpenSpielPolicy | None,
+  progress: bool | None = None,
+  tree: PublicTree | None = None,
+  **options: object,
 ) -> PublicTree:
-  """Compile a game with the options with which a `TreePolicy` was made, changed by `options`."""
+  """Compile a game with the options with which a `TreePolicy` was made, changed by `options`.
+
+  A `tree` that is given is the result instead; ValueError if it is another game's.
+  """
+  if tree is not None:
+    check_tree_of(game, tree)
+    return tree
   usual = policy.tree_options if isinstance(policy, TreePolicy) else {}
   return build_tree(game, TreeOptions.of(**{**usual, **options}), progress=progress)
+
+
+def check_tree_of(game: pyspiel.Game, tree: PublicTree) -> None:
+  """ValueError unless a tree is of a game, which is sequential."""
+  if not is_same_game(tree.names.start().get_game(), game):
+    raise ValueError(f"tree is of {tree.names.game}, not of {game}; give that of build_tree(game).")
 
 
 def strategies_of(

@@ -16,7 +16,7 @@ from ps_cfr_spiel.compilation.histories import NoPublicStatesError
 from ps_cfr_spiel.hierarchical import Hierarchy
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import EnumerationOptions, TreeOptions
-from ps_cfr_spiel.policy import TreePolicy, may_save_values, normalised
+from ps_cfr_spiel.policy import TreePolicy, check_tree_of, may_save_values, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
@@ -93,8 +93,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
     self.game, self.dtype = sequential(game), dtype
     warn_if_missing()
     if tree is not None:
-      if tree.names.game != str(self.game):
-        raise ValueError(f"tree is of {tree.names.game}, not of {self.game}; give that of build_tree(game).")
+      check_tree_of(self.game, tree)
       self.tree, self.options = tree, options
       return
     of_tree = TreeOptions(**{**options.values(TreeOptions), **fixed})

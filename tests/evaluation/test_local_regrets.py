@@ -6,7 +6,8 @@ import pytest
 from open_spiel.python.algorithms import best_response, expected_game_score
 from random_games import random_game
 
-from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree, measures
+from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree, exploitability, measures
+from ps_cfr_spiel.loading import sequential
 
 RIVER = "river_subgame(bets=1 a,stack=400,ranges=AA:0.5 8h6h KQs;TT QQ:0.3 8h8d)"
 GAMES = {
@@ -39,6 +40,30 @@ def test_policies_are_not_asked_for_hands_that_cannot_be():
   ours = partly_pure(game)
   losses = [measures.local_regrets(game, policy, tree=ours.tree) for policy in (ours, ours.to_tabular())]
   np.testing.assert_allclose(losses[1].following, losses[0].following, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", [exploitability, measures.local_regrets])
+def test_a_tree_of_another_game_is_refused(measure):
+  """Rake and ranges change values, though not the shape of the tree."""
+  texts = f"{RIVER[:-1]},rake=5%)", RIVER.replace(":0.3", ":0.2")
+  game, others = pyspiel.load_game(RIVER), map(pyspiel.load_game, texts)
+  for other in others:
+    with pytest.raises(ValueError, match="tree is of ") as raised:
+      measure(game, partly_pure(game), tree=build_tree(other))
+    assert str(game) in str(raised.value) and str(other) in str(raised.value)
+
+
+def test_a_tree_of_the_same_game_in_other_words_is_taken():
+  simultaneous = "goofspiel(num_cards=3,imp_info=True,points_order=descending%s)"
+  for text, longer in (
+    ("kuhn_poker", "kuhn_poker(players=2)"),
+    (simultaneous % "", simultaneous % ",players=2"),
+  ):
+    game, other = map(pyspiel.load_game, (text, longer))
+    policy = partly_pure(sequential(game))
+    found = exploitability(game, policy, tree=build_tree(other))
+    assert found == pytest.approx(exploitability(game, policy), abs=1e-12)
+    assert PSCFRSolver(game, tree=build_tree(other)).iteration == 0
 
 
 def by_openspiel(game, policy):
