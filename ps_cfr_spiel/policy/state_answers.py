@@ -37,8 +37,10 @@ def probabilities_at(
 
 
 def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
-  """True if two games have different names; one may be written with or without default parameters."""
-  return one != other and one.get_type().short_name != other.get_type().short_name
+  """True if two games have different names or numbers of players; other parameters may differ."""
+  if one == other:
+    return False
+  return one.num_players() != other.num_players() or one.get_type().short_name != other.get_type().short_name
 
 
 def _is_possible(state: pyspiel.State) -> bool:
@@ -59,6 +61,8 @@ def acting_player(state: pyspiel.State, player_id: int | None) -> int:
   if player not in players:
     numbers = " or ".join(map(str, players))
     raise ValueError(f"No player acts at this state (current player {player}); expected {numbers}.")
+  if not state.is_simultaneous_node() and player != state.current_player():
+    raise ValueError(f"Player {player} does not act at this state (current player {state.current_player()}).")
   return player
 
 

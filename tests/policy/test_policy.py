@@ -11,7 +11,16 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from reference import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree
+from ps_cfr_spiel import (
+  ContinualResolving,
+  KeyedMCCFRSolver,
+  OnlineOutcomeSampling,
+  PSCFRSolver,
+  TreePolicy,
+  build_tree,
+  matches,
+)
+from ps_cfr_spiel.abstractions import post_process
 
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
@@ -145,10 +154,52 @@ def test_states_of_other_games_are_refused():
   for one in (policy, dice_policy):
     with pytest.raises(ValueError, match=r"the state is of another game, liars_dice\(\)"):
       one.action_probabilities(dice)
-  three = pyspiel.load_game("leduc_poker(players=2)").new_initial_state()
+  same = pyspiel.load_game("leduc_poker(players=2)").new_initial_state()
   for action in (0, 1):
-    three.apply_action(action)
-  assert len(dice_policy.action_probabilities(three)) == 2  # the same game, written otherwise
+    same.apply_action(action)
+  assert len(dice_policy.action_probabilities(same)) == 2  # the same game, written otherwise
+
+
+def kuhn_state(players=2):
+  """The first decision."""
+  state = pyspiel.load_game(f"kuhn_poker(players={players})").new_initial_state()
+  for card in range(players):
+    state.apply_action(card)
+  return state
+
+
+MAKERS = {
+  "TreePolicy": lambda game: PSCFRSolver(game).average_policy(),
+  "KeyedPolicy": lambda game: KeyedMCCFRSolver(game).average_policy(),
+  "WrappedPolicy": lambda game: post_process(game, PSCFRSolver(game).average_policy().to_tabular(), "purify"),
+  "ContinualResolving": ContinualResolving,
+  "OnlineOutcomeSampling": OnlineOutcomeSampling,
+  "MonteCarloResolving": matches.MonteCarloResolving,
+}
+
+
+@pytest.mark.parametrize("maker", sorted({*MAKERS} - {"WrappedPolicy"}))
+def test_states_of_a_game_with_more_players_are_refused(maker):
+  """The first player sees the same there, has the same actions, and the game's name is the same."""
+  policy = MAKERS[maker](pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(ValueError, match=r"for kuhn_poker\(\); the state is of .* kuhn_poker\(players=3\)"):
+    policy.action_probabilities(kuhn_state(3))
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_player_who_does_not_act_is_named(maker):
+  policy = MAKERS[maker](pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(ValueError, match=r"Player 1 does not act at this state \(current player 0\)\.$"):
+    policy.action_probabilities(kuhn_state(), 1)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("other", ["kuhn_poker(players=3)", "leduc_poker"])
+def test_a_bot_of_particles_refuses_states_of_other_games(depth, other):
+  bot = matches.ParticleBot(pyspiel.load_game("kuhn_poker"), 0, depth=depth, rollouts=10)
+  state = kuhn_state(3) if "kuhn" in other else pyspiel.load_game(other).new_initial_state().child(0).child(1)
+  with pytest.raises(ValueError, match=r"for kuhn_poker\(\); the state is of another game"):
+    bot.step(state)
 
 
 @pytest.mark.parametrize("value", [None, 3, "x"])

@@ -12,7 +12,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.keyed_game import Cells, KeyedGame
-from ps_cfr_spiel.loading import game_fields
+from ps_cfr_spiel.loading import game_fields, is_same_game
 from ps_cfr_spiel.policy import probabilities_at
 
 CODES = 255  # the largest of a byte
@@ -80,7 +80,7 @@ class KeyedPolicy(openspiel_policy.Policy):
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def _at(self, state: pyspiel.State) -> dict[int, float]:
-    if str(state.get_game()) != str(self.game):
+    if not is_same_game(state.get_game(), self.game):
       raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
     cells, actions = self.form.locate(state)
     shares = self.shares(cells)

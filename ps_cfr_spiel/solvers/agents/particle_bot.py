@@ -32,6 +32,7 @@ from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compilation.compiler import build_general, with_recall
 from ps_cfr_spiel.compilation.histories import Histories, grow, moves_beyond
 from ps_cfr_spiel.keyed_game import HiddenStates
+from ps_cfr_spiel.loading import is_same_game
 from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.options import ParticleBotOptions
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
@@ -81,6 +82,7 @@ class ParticleBot(PolicyBot):
     self.options = options = ParticleBotOptions.of(options, **keywords)  #: as given
     policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
     check_policy_of(game, policy)
+    self.game = game  #: as given
     self._plays = np.random.default_rng(options.seed)  # random numbers of plays, and of moves
     super().__init__(player, self._plays, policy)
     if not 0 <= player < game.num_players():
@@ -126,6 +128,8 @@ class ParticleBot(PolicyBot):
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """The strategy of the search, that of the policy where no particle fits."""
+    if not is_same_game(state.get_game(), self.game):
+      raise ValueError(f"This bot is for {self.game}; the state is of another game, {state.get_game()}.")
     if self.options.depth == 0:
       return self._decision(state, {})[0]
     answer, results = {}, {}
