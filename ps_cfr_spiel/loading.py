@@ -167,6 +167,12 @@ def sequential(game: pyspiel.Game) -> pyspiel.Game:
   return pyspiel.convert_to_turn_based(game) if game.get_type().dynamics == SIMULTANEOUS else game
 
 
+def given_name(game: pyspiel.Game) -> str:
+  """The name of a game, without its parameters; of a turn-based version that of the simultaneous game."""
+  name, inner = game.get_type().short_name, game.get_parameters().get("game")
+  return inner["name"] if name == "turn_based_simultaneous_game" and isinstance(inner, dict) else name
+
+
 def is_same_game(one: pyspiel.Game, other: pyspiel.Game) -> bool:
   """True if two games have one name and the same parameters, written or by default."""
   names = one.get_type().short_name, other.get_type().short_name

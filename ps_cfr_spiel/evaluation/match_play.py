@@ -16,6 +16,7 @@ from ps_cfr_spiel.compilation.histories import NoPublicStatesError
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchEstimate, MatchResult, Played
 from ps_cfr_spiel.games import BotMaker, ForPeople
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT, MatchOptions, ParticleBotOptions, SearchResponseOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy
@@ -71,7 +72,7 @@ def policy_of(game: pyspiel.Game, player: Player) -> OpenSpielPolicy | None:
   """The probabilities of a player of matches, for `judge`; None for one that searches."""
   bot = player(0)
   if isinstance(bot, UniformRandomBot):
-    return openspiel_policy.UniformRandomPolicy(game)
+    return openspiel_policy.UniformRandomPolicy(sequential(game))
   if type(bot) is PolicyBot and not isinstance(bot.policy, SearchPolicy):
     return bot.policy
   return None
@@ -119,7 +120,7 @@ def play_games(
   """Play and record games, in which the first player has each seat in turn, and the second all others.
 
   Args:
-    game: any sequential one.
+    game: any; one with simultaneous moves is played in turns.
     first: the agent of the records, a function of the seat; see `player`.
     second: the other player, of whom there are several where more than two play.
     options: all options, or the number of games alone.
@@ -137,6 +138,7 @@ def _with_progress(
 
 def each_game(game: pyspiel.Game, first: Player, second: Player, options: MatchOptions) -> Iterator[Played]:
   """The games of `play_games`, one after the other."""
+  game = sequential(game)
   seats = range(game.num_players())
   tables = [
     [first(seat) if seat == seat_of_first else second(seat) for seat in seats] for seat_of_first in seats
@@ -233,10 +235,10 @@ def play(
   seed: int = 0,
   output: TextIO | None = None,
 ) -> pyspiel.State:
-  """Let a person play a sequential game once, typing moves, or show a game with moves that are given.
+  """Let a person play a game once, typing moves, or show a game with moves that are given.
 
   Args:
-    game: any sequential one.
+    game: any; one with simultaneous moves is played in turns.
     opponent: of all other seats, a function of the seat, see `player`.
     moves: the person's lines, names or numbers of actions, at whose end the person quits; by default the
       keyboard's.
@@ -258,7 +260,7 @@ def play(
       print(line, file=to)
     return line
 
-  return table_play.play(game, seat, opponent, read, to, np.random.RandomState(seed))
+  return table_play.play(sequential(game), seat, opponent, read, to, np.random.RandomState(seed))
 
 
 def _habit_bot(habit: str) -> BotMaker:

@@ -15,7 +15,7 @@ from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.evaluation import aivat
 from ps_cfr_spiel.evaluation.street_guesses import StreetGuesses
 from ps_cfr_spiel.games import GuessesForHands, GuessesValues
-from ps_cfr_spiel.loading import check_is_game
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchResultOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy, answers_at_once, strategies_of, tree_for
 from ps_cfr_spiel.reports import waiting
@@ -130,7 +130,7 @@ class MatchEstimate:
     **keywords: object,
   ):
     """Take no games yet; arguments and errors are those of `evaluate_match`."""
-    check_is_game(game)
+    game = sequential(game)
     given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
     of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
     values, method = given.values, given.method or ("chips" if agent is None else "aivat")

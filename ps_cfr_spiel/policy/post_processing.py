@@ -15,6 +15,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_flag, check_number, declared
 from ps_cfr_spiel.cards.notation import move_name
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.policy.convert import OpenSpielPolicy, as_distribution, check_policy_of
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
 from ps_cfr_spiel.policy.wrapped import Chance, Transformation, Wrapped, WrappedPolicy
@@ -168,6 +169,7 @@ def post_process(
   how = parse_post_processing(how) if isinstance(how, str) else how
   if not isinstance(how, PostProcessing):
     raise ValueError(f"how must be a PostProcessing or its name, got {how!r}.")
+  game = sequential(game)
   check_policy_of(game, policy)
   if not (isinstance(policy, TreePolicy) and declared(policy, "tabulated")):
     return WrappedPolicy(game, policy, how)

@@ -6,6 +6,7 @@ from typing import Any
 import pyspiel
 
 from ps_cfr_spiel.compilation.histories import sequential_state
+from ps_cfr_spiel.loading import given_name
 
 
 def probabilities_at(
@@ -37,10 +38,10 @@ def probabilities_at(
 
 
 def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
-  """True if two games have different names or numbers of players; other parameters may differ."""
+  """True if two games have different names (`given_name`) or numbers of players; the rest may differ."""
   if one == other:
     return False
-  return one.num_players() != other.num_players() or one.get_type().short_name != other.get_type().short_name
+  return one.num_players() != other.num_players() or given_name(one) != given_name(other)
 
 
 def _is_possible(state: pyspiel.State) -> bool:

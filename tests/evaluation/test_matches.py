@@ -143,3 +143,22 @@ def test_without_moves_they_are_asked_for(monkeypatch, capsys):
   state = matches.play(pyspiel.load_game("tic_tac_toe"), matches.player("random", 2))
   assert state.history()[0] == 4
   assert "You quit." in capsys.readouterr().out
+
+
+def test_simultaneous_moves_are_made_in_turns():
+  """As the command match makes them, with the game as it was loaded; every game ends in its own returns."""
+  game = pyspiel.load_game("goofspiel(num_cards=3,imp_info=True,points_order=descending)")
+  policy = ps_cfr_spiel.PSCFRSolver(game).average_policy()
+  players = matches.player(policy), matches.player("random")
+  games = matches.play_games(game, *players, games=6)
+  assert [record.seat for record in games] == [0, 1] * 3
+  returns = []
+  for record in games:
+    state = pyspiel.convert_to_turn_based(game).new_initial_state()
+    for action in record.actions:
+      state.apply_action(action)
+    returns.append(state.returns()[record.seat])
+  assert matches.match(game, *players, games=6).score.games == 6
+  assert matches.evaluate_match(game, games).mean == pytest.approx(np.mean(returns))
+  bot = matches.ParticleBot(game, 1, policy, rollouts=20)
+  assert matches.match(game, players[0], lambda _: bot, games=1).score.games == 1

@@ -271,3 +271,16 @@ def test_answers_along_a_hand_are_those_of_a_policy_that_was_asked_nothing_befor
     expected = for_hands(fresh(), state)
     for action, chances in for_hands(asked, state).items():
       np.testing.assert_allclose(chances, expected[action], atol=1e-12)
+
+
+def test_policies_of_simultaneous_games_are_rounded():
+  """With the game as it was loaded, for which the policy is in turns; one of another game is refused."""
+  game = pyspiel.load_game("goofspiel(num_cards=3,imp_info=True,points_order=descending)")
+  uniform = ps_cfr_spiel.PSCFRSolver(game).average_policy()
+  for policy in (uniform, uniform.to_tabular()):
+    state = pyspiel.convert_to_turn_based(game).new_initial_state()
+    assert post_process(game, policy, "threshold=0.4").action_probabilities(state) == pytest.approx(
+      dict.fromkeys(range(3), 1 / 3)
+    )
+    with pytest.raises(ValueError, match=r"The policy is for .*goofspiel.*, not for .*oshi_zumo"):
+      post_process(pyspiel.load_game("oshi_zumo"), policy, "purify")

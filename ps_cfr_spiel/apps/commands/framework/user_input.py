@@ -21,7 +21,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import flags_of, given_options
 from ps_cfr_spiel.backend.uninterrupted import Uninterrupted
 from ps_cfr_spiel.cards.poker import holdem, river
-from ps_cfr_spiel.loading import game_in
+from ps_cfr_spiel.loading import game_in, given_name
 from ps_cfr_spiel.loading import load_game as load_game_text
 from ps_cfr_spiel.options import SpotOptions
 from ps_cfr_spiel.reports import quiet_stderr
@@ -321,9 +321,3 @@ def default_folders(game: pyspiel.Game) -> Iterator[Path]:
   """Folders for runs of a game that name themselves: runs/leduc_poker, runs/leduc_poker-2, ..."""
   name = Path("runs") / given_name(game)
   return (Path(f"{name}-{number}") if number > 1 else name for number in itertools.count(1))
-
-
-def given_name(game: pyspiel.Game) -> str:
-  """The name of a game, without its parameters; of a turn-based version that of the simultaneous game."""
-  name, inner = game.get_type().short_name, game.get_parameters().get("game")
-  return inner["name"] if name == "turn_based_simultaneous_game" and isinstance(inner, dict) else name
