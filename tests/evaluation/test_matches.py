@@ -160,5 +160,3 @@ def test_simultaneous_moves_are_made_in_turns():
     returns.append(state.returns()[record.seat])
   assert matches.match(game, *players, games=6).score.games == 6
   assert matches.evaluate_match(game, games).mean == pytest.approx(np.mean(returns))
-  bot = matches.ParticleBot(game, 1, policy, rollouts=20)
-  assert matches.match(game, players[0], lambda _: bot, games=1).score.games == 1

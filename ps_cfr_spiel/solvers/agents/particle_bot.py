@@ -32,7 +32,7 @@ from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compilation.compiler import build_general, with_recall
 from ps_cfr_spiel.compilation.histories import Histories, grow, moves_beyond
 from ps_cfr_spiel.keyed_game import HiddenStates
-from ps_cfr_spiel.loading import is_same_game, sequential
+from ps_cfr_spiel.loading import is_same_game
 from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.options import ParticleBotOptions
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
@@ -73,16 +73,16 @@ class ParticleBot(PolicyBot):
     """Make a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
     Args:
-      game: any, in turns if moves are simultaneous; with depth zero-sum, of two players.
+      game: any whose players move one after the other; with depth zero-sum, of two players.
       player: its seat.
       policy: the blueprint of all players, any OpenSpiel policy; uniform by default.
       options: all options, or the depth alone.
       **keywords: options by name; see `ParticleBotOptions`.
     """
     self.options = options = ParticleBotOptions.of(options, **keywords)  #: as given
-    self.game = game = sequential(game)  #: turn-based
     policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
     check_policy_of(game, policy)
+    self.game = game  #: as given
     self._plays = np.random.default_rng(options.seed)  # random numbers of plays, and of moves
     super().__init__(player, self._plays, policy)
     if not 0 <= player < game.num_players():
