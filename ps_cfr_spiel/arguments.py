@@ -56,23 +56,30 @@ def check_player(value: object, players: int = 2) -> int:
   return int(value)
 
 
-def is_number(value: object) -> TypeGuard[float]:
-  """Whether a value is an integer or a float, and neither a bool nor nan."""
-  return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+def as_number(value: object) -> float:
+  """A number of Python, which JSON has too, for an integer or float of Python or NumPy; nan for others.
+
+  A bool is none. A comparison comes after this: NumPy would round the other side to its own type.
+  """
+  if is_integer(value):
+    return int(value)
+  return float(value) if isinstance(value, float | np.floating) else math.nan
 
 
 def check_number(name: str, value: object, low: float, high: float) -> float:
   """A number from `low` to `high`, or ValueError."""
-  if not (is_number(value) and low <= value <= high):
+  number = as_number(value)
+  if not low <= number <= high:
     raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
-  return value
+  return number
 
 
 def check_seconds(name: str, value: object) -> float:
   """A time of at least 0, which may be infinite, or ValueError."""
-  if not (is_number(value) and value >= 0):
+  number = as_number(value)
+  if not number >= 0:
     raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
-  return value
+  return number
 
 
 def check_target(name: str, value: object, pot: float | None) -> float:
@@ -84,7 +91,7 @@ def check_target(name: str, value: object, pot: float | None) -> float:
     return -np.inf
   text = isinstance(value, str)
   try:
-    number = float(value.removesuffix("%") if text else value) if text or is_number(value) else np.nan
+    number = float(value.removesuffix("%") if text else as_number(value))
   except (OverflowError, ValueError):
     number = np.nan
   if not 0 <= number < np.inf:
@@ -107,9 +114,10 @@ def check_list(name: str, values: object) -> list:
 
 def check_exploration(value: object) -> float:
   """A share of uniform play in (0, 1], or ValueError."""
-  if not (is_number(value) and 0 < value <= 1):
+  number = as_number(value)
+  if not 0 < number <= 1:
     raise ValueError(f"exploration must be a number above 0 and at most 1, got {value!r}.")
-  return value
+  return number
 
 
 def check_instance(name: str, value: object, *kinds: type[Kind]) -> Kind:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ps_cfr_spiel.arguments import is_number
+from ps_cfr_spiel.arguments import as_number
 from ps_cfr_spiel.cards.poker import CHUNK, RANKED, CardDeal
 
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
@@ -80,9 +80,10 @@ def _machine_memory() -> float:
 
 def allowed_memory(memory: object = None, share: float = 1) -> float:
   """The maximum bytes that a user gives; None: a share of all free memory. ValueError for anything else."""
-  if memory is not None and not (is_number(memory) and memory >= 1):
+  most = share * free_memory() if memory is None else as_number(memory)
+  if memory is not None and not most >= 1:
     raise ValueError(f"memory must be a number of at least 1 (bytes); got {memory!r}.")
-  return share * free_memory() if memory is None else memory
+  return most
 
 
 def check_needs(what: str, needs: Mapping[str, float], memory: float | None, advice: str) -> int:

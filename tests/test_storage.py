@@ -15,7 +15,7 @@ from edited_files import packed, rewrite
 from safetensors.numpy import load_file, save_file
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, storage
+from ps_cfr_spiel import OnlineOutcomeSampling, PSCFRSolver, build_tree, matches, rules, storage
 from ps_cfr_spiel.apps.commands.framework.run_tables import read_points
 from ps_cfr_spiel.options import LIMIT
 
@@ -399,3 +399,30 @@ def test_an_array_that_no_reader_asks_for_is_refused(tmp_path):
   expected = {"one": ((2,), np.dtype(float))}
   with pytest.raises(ValueError, match=r"of more it has float64\[3\], expected none"):
     storage.read(tmp_path / "a.safetensors").arrays(expected)
+
+
+NUMBERS = [np.int64(1), np.uint8(1), np.float16(0.5), np.float32(0.5), np.longdouble(0.5)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_numbers_of_numpy_are_saved_as_those_of_python(number, tmp_path):
+  game, path = pyspiel.load_game("kuhn_poker"), tmp_path / "run.safetensors"
+  solver = PSCFRSolver(game, tremble=number, rule=rules.DCFR(alpha=number))
+  solver.run(2)
+  solver.save(path)
+  plain = int(number) if isinstance(number, np.integer) else float(number)
+  loaded = PSCFRSolver.load(path)
+  assert loaded.options.tremble == loaded.rule.alpha == plain
+  bot = matches.ParticleBot(game, 0, temperature=number, seconds=number)
+  taken = [solver.options.tremble, solver.rule.alpha, bot.options.temperature, bot.options.seconds]
+  taken += [OnlineOutcomeSampling(game, exploration=number).options.exploration]
+  assert taken == [plain] * len(taken) and {*map(type, taken)} == {type(plain)}
+  assert build_tree(game, memory=np.float32(1e9)).names.game == str(game)
+  (solved,) = ps_cfr_spiel.batches.solve_batch([TINY], iterations=200, target=number)
+  assert solved.exploitability <= plain
+
+
+@pytest.mark.parametrize("number", [True, np.True_, np.float32("nan"), np.complex64(0.5), "0.5", None])
+def test_what_is_no_number_is_refused(number):
+  with pytest.raises(ValueError, match="tremble must be a number from 0 to "):
+    PSCFRSolver(pyspiel.load_game("kuhn_poker"), tremble=number)

@@ -159,6 +159,7 @@ def positive_part(x: Shaped[Array, "..."]) -> Shaped[jax.Array, "..."]:
 
 
 def check_numbers(rule: Rule, **bounds: tuple[float, float]) -> None:
-  """Raise ValueError unless every named field of the rule is a number within its bounds."""
+  """Make the named fields of the rule numbers of Python; ValueError unless they are within their bounds."""
   for name, (low, high) in bounds.items():
-    check_number(f"{type(rule).__name__}: {name}", vars(rule)[name], low, high)
+    number = check_number(f"{type(rule).__name__}: {name}", vars(rule)[name], low, high)
+    object.__setattr__(rule, name, number)

@@ -7,6 +7,7 @@ on the command line and the list in its documentation all come from the fields o
 import dataclasses
 import functools
 import inspect
+import math
 import operator
 import types
 import typing
@@ -14,13 +15,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ps_cfr_spiel.arguments import (
+  as_number,
   check_count,
   check_flag,
   check_integer,
   check_number,
   check_option,
   is_integer,
-  is_number,
 )
 
 FLAGS = "Flags"  # the heading of flags without a heading
@@ -77,10 +78,11 @@ class Option:
       "below": (self.below, operator.lt),
     }
     given = {words: (bound, holds) for words, (bound, holds) in bounds.items() if bound is not None}
-    if not (is_number(value) and all(holds(value, bound) for bound, holds in given.values())):
+    number = as_number(value)
+    if math.isnan(number) or not all(holds(number, bound) for bound, holds in given.values()):
       allowed = " and ".join(f"{words} {bound:g}" for words, (bound, _) in given.items())
       raise ValueError(f"{name} must be a number {allowed}".rstrip() + f", got {value!r}.")
-    return value
+    return number
 
 
 class Field(NamedTuple):

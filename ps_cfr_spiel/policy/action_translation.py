@@ -18,7 +18,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import options
-from ps_cfr_spiel.arguments import check_option, is_number
+from ps_cfr_spiel.arguments import as_number, check_option
 from ps_cfr_spiel.cards.notation import bet_sizes, move_name
 from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.policy.convert import OpenSpielPolicy
@@ -76,7 +76,7 @@ def translate(
   else:
     pair = ascending[above - 1 : above + 1]
     below = mapping(size, *given[pair].tolist())
-    if not (is_number(below) and 0 <= below <= 1):
+    if not 0 <= as_number(below) <= 1:
       raise ValueError(f"mapping must give a probability; for size {size} it gave {below!r}.")
     result[pair] = below, 1 - below
   return result

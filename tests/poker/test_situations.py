@@ -216,3 +216,14 @@ def test_a_hand_beside_a_light_one_is_kept():
   ranges[1, other] = 1
   np.testing.assert_array_equal(situation(BOARD, ranges=ranges[::-1]).ranges[0].nonzero(), [[other]])
   assert situation(BOARD, ranges=ranges).ranges[0].nonzero()[0].tolist() == [kings]
+
+
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64, np.longdouble, np.uint8, float])
+def test_amounts_are_whole_numbers_of_any_type(number):
+  """NumPy's make the same situation as Python's, with the same types in it."""
+  fields = {"board": BOARD, "pot": 20, "stack": 40, "rake": "5%", "cap": 2, "bets": "a"}
+  typed = from_words({name: number(x) if isinstance(x, int) else x for name, x in fields.items()})
+  plain = from_words(fields)
+  for one, other in zip(typed, plain, strict=True):
+    assert type(one) is type(other) and np.array_equal(one, other)
+  assert str(typed.game()) == str(plain.game())

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pyspiel
 
+from ps_cfr_spiel.arguments import as_number
+
 NONE = "0%"
 
 
@@ -44,11 +46,12 @@ def parse_rake(rake: Any, cap: Any, street: int = 0) -> Rake:
     raise ValueError(
       f"rake={rake!r}: must be a share of the pot from 0% to below 100%, such as '5%' or '0.05'"
     )
-  if not isinstance(cap, int) or isinstance(cap, bool) or cap < 0:
+  most = as_number(cap)
+  if not (0 <= most < math.inf and most == int(most)):
     raise ValueError(f"cap={cap!r}: must be the most chips that are raked, a whole number; 0 for no cap")
-  if cap and not share:
+  if most and not share:
     raise ValueError(f"cap={cap} without rake: give the share of the pot too, such as rake=5%")
-  return Rake(float(share), cap or math.inf, street)
+  return Rake(float(share), int(most) or math.inf, street)
 
 
 def with_rake(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def with_rake(parameters: Mapping[str, Any]) -> dict[str, Any]:
   others = {name: value for name, value in parameters.items() if name not in ("rake", "cap")}
   share = parse_rake(parameters.get("rake", NONE), cap := parameters.get("cap", 0)).share
   percent = f"{100 * share:.10f}".rstrip("0").rstrip(".")
-  return {**others, "rake": f"{percent}%", **({"cap": cap} if cap else {})} if share else others
+  return {**others, "rake": f"{percent}%", **({"cap": int(cap)} if cap else {})} if share else others
 
 
 def check_unraked(game: pyspiel.Game, use: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import as_number
 from ps_cfr_spiel.cards.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
@@ -115,10 +116,11 @@ def situation(
 
 
 def whole(name: str, value: Any, most: int = MOST) -> int:
-  """A whole number from 0 to `most`, Python's or NumPy's, or ValueError."""
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
+  """A whole number from 0 to `most`, an integer or a float, Python's or NumPy's, or ValueError."""
+  number = as_number(value)
+  if not (0 <= number <= most and number == int(number)):
     raise ValueError(f"{name}={value!r}: must be a whole number from 0 to {most}")
-  return int(value)
+  return int(number)
 
 
 def _array(given: Any) -> np.ndarray:
