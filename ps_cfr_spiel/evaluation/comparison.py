@@ -165,11 +165,14 @@ def compare(
     **keywords: options by name; see `ComparisonOptions`.
   """
   options = ComparisonOptions.of(options, **keywords)
-  seconds, seeds, solvers = options.seconds, options.seeds, options.solvers
+  seconds, seeds = options.seconds, options.seeds
+  solvers = {**OURS, **THEIRS} if options.solvers is None else options.solvers
+  if not (isinstance(solvers, Mapping) and all(map(callable, solvers.values()))):
+    raise ValueError(
+      f"solvers must map names to makers of solvers, as {{'cfr': CFRSolver}}, got {solvers!r}."
+    )
   game = sequential(game)
   tree = build_tree(game)
-  if solvers is None:
-    solvers = {**OURS, **THEIRS}
   finished: dict[str, list[Run]] = {name: [] for name in solvers}
   failed: dict[str, Run] = {}
   with progress_bar(progress, total=len(solvers) * seeds, unit=" runs", leave=False) as bar:

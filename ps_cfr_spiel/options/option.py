@@ -57,6 +57,8 @@ class Option:
       if not is_integer(value) or value not in self.choices:
         raise ValueError(f"{name} must be {' or '.join(map(str, self.choices))}, got {value!r}.")
       return int(value)
+    if kind is str and not isinstance(value, str):
+      raise ValueError(f"{name} must be a text, got {value!r}.")
     if kind is bool:
       return check_flag(name, value)
     if kind is int:

@@ -370,10 +370,11 @@ class Labels:
 
     ValueError if there is no line, or one does not exist.
     """
-    if isinstance(lines, str) or not lines:
-      raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
+    texts = [] if isinstance(lines, str) or not isinstance(lines, Iterable) else [*lines]
+    if not texts or not all(isinstance(line, str) for line in texts):
+      raise ValueError(f"lines must be a list of at least one line, each a text, got {lines!r}.")
     numbers = set()
-    for line in lines:
+    for line in texts:
       number = self.find_line(line.removesuffix(BELOW))
       below = [number]
       while line.endswith(BELOW) and below:

@@ -98,6 +98,9 @@ def test_seeds_are_runs_of_their_own(kuhn):
     assert points[0].exploitability == pytest.approx(pyspiel.exploitability(kuhn, alone.average_policy()))
   with pytest.raises(ValueError, match="seeds must be"):
     comparison.compare(kuhn, 0.1, solvers=solvers, seeds=0)
+  for wrong in ("nrm+", ["nrm+"], {"nrm+": "nrm+"}):
+    with pytest.raises(ValueError, match="solvers must map names to makers of solvers"):
+      comparison.compare(kuhn, 0.1, solvers=wrong)
 
 
 def test_the_table_has_intervals_of_several_seeds():

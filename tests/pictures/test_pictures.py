@@ -68,6 +68,8 @@ def test_a_chart_says_where_it_is(policy):
 
 
 def test_letters_spell_the_hands_and_do_not_overlap(policy):
+  with pytest.raises(ValueError, match=r"moves must be a text, such as .*, got None"):
+    pictures.hand_chart(policy, None)
   figure = pictures.hand_chart(policy)
   FigureCanvasAgg(figure).draw()
   cells, to_cells = defaultdict(list), figure.axes[0].transData.inverted()

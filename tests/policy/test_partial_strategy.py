@@ -43,7 +43,9 @@ def test_what_is_kept(name, lines, some, tmp_path):
   "lines, message",
   [
     ([], "lines must be a list of at least one line"),
-    ("pass", "lines must be a list of at least one line, got 'pass'"),
+    ("pass", "lines must be a list of at least one line, each a text, got 'pass'"),
+    ([5], r"lines must be a list of at least one line, each a text, got \[5\]"),
+    (5, "lines must be a list of at least one line, each a text, got 5"),
     (["bet, pass, pass"], "The game is over after Bet, Pass"),
     (["raise"], "'raise' is not legal here. Legal: Pass, Bet"),
   ],

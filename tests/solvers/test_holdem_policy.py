@@ -483,6 +483,8 @@ def test_wrong_arguments():
   ):
     ps_cfr_spiel.HoldemPolicy(pyspiel.load_game("holdem(stack=150)"), uniform())
   assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")
+  assert "bets='': '', character 1: no size given" in message(game, uniform(), bets="")
+  assert "bets must be a text, got 5." in message(game, uniform(), bets=5)
   assert "iterations must be" in message(game, uniform(), iterations=0)
   assert "Unknown street 'showdown'; choose one of 'preflop', 'flop'" in message(
     game, uniform(), street="showdown"

@@ -283,6 +283,7 @@ def test_files_keep_locks(tmp_path, share):
     ({"pass, pass, bet": {"bet": 1}}, "The game is over after Pass, Pass"),
     ({"raise": {"bet": 1}}, "'raise' is not legal here. Legal: Pass, Bet"),
     ({"bet, pass": {"bet": 1}}, "locks: 'bet, pass': no player acts after it"),
+    ({("pass",): {"bet": 1}}, r"locks: \('pass',\): moves must be a text, such as .*, got \('pass',\)"),
     ({"pass": {"bet": 1}, "0": {"bet": 1}}, "'0' is locked twice: 'pass' is the same line"),
     ({"pass": {"bet": 0.5, "b": 0.5}}, "'b' and 'bet' are the same action"),
     ({"pass": {"call": 1}}, "'call' is not legal after Pass. Legal: Pass, Bet"),

@@ -140,6 +140,8 @@ def test_without_particles_it_says_so_and_plays_the_policy():
     ({"tremble": 2}, "tremble must be a number from 0 to 1"),
     ({"seed": -1}, "seed must be an integer"),
     ({"player": 2}, "has seats 0 to 1"),
+    ({"player": "0"}, r"player='0': kuhn_poker\(\) has seats 0 to 1"),
+    ({"player": 1.0}, "has seats 0 to 1"),
     ({"temperature": -0.1}, "temperature must be a number"),
   ],
 )

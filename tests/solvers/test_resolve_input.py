@@ -45,6 +45,7 @@ def dealt(name):
     ({"actions": [0, 2]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[0, 2\]"),
     ({"actions": []}, r"actions must be among 0..1 of kuhn_poker\(\), got \[\]"),
     ({"actions": [0, "1"]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[0, '1'\]"),
+    ({"actions": np.array([0, 2])}, r"actions must be among 0..1 of kuhn_poker\(\), got array"),
     ({"actions": [True]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[True\]"),
     ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'"),
@@ -204,3 +205,9 @@ def test_a_gadget_of_ones_own(tmp_path):
     ContinualResolving(load("kuhn_poker"), 5, gadget=unsafe).tabularise().info["options"]["gadget"]
     == "unsafe"
   )
+
+
+def test_actions_may_be_an_array():
+  game = pyspiel.load_game("kuhn_poker")
+  made = [ContinualResolving(game, actions=actions) for actions in (np.array([0, 1]), [0, 1], range(2))]
+  assert {policy.settings.actions for policy in made} == {frozenset((0, 1))}

@@ -84,7 +84,9 @@ def bets_text(moves: Moves) -> str:
 
 
 def split_words(text: str) -> list[str]:
-  """The words of a typed text; commas separate too, except in the digits of 19,900."""
+  """The words of a typed text; commas separate too, except in 19,900. ValueError for no text."""
+  if not isinstance(text, str):
+    raise ValueError(f"moves must be a text, such as 'check, bet 200', got {text!r}.")
   return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace(",", " ").split()
 
 

@@ -221,7 +221,7 @@ class ContinualResolving(SearchPolicy):
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
   if actions is None:
     return None
-  count, given = game.num_distinct_actions(), isinstance(actions, Collection) and actions
-  if not given or not all(is_integer(a) and 0 <= a < count for a in actions):
+  count, numbers = game.num_distinct_actions(), [*actions] if isinstance(actions, Collection) else []
+  if not numbers or not all(is_integer(a) and 0 <= a < count for a in numbers):
     raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {actions!r}.")
-  return frozenset(int(a) for a in actions)
+  return frozenset(map(int, numbers))

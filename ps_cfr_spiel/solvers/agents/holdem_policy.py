@@ -384,7 +384,7 @@ def _bets_of(
 
   A size that the game lacks could only be played as another, for which no strategy was computed: ValueError.
   """
-  text = options.bets or agent_bets(options.preset, streets)
+  text = agent_bets(options.preset, streets) if options.bets is None else options.bets
   sizes = parse_sizes(text)
   betting.numbered(sizes, streets, text)  # raises for more streets
   if any(first != second for first, second in sizes):

@@ -28,6 +28,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compilation.compiler import build_general, with_recall
 from ps_cfr_spiel.compilation.histories import Histories, grow, moves_beyond
@@ -84,9 +85,9 @@ class ParticleBot(PolicyBot):
     check_policy_of(game, policy)
     self.game = game  #: as given
     self._plays = np.random.default_rng(options.seed)  # random numbers of plays, and of moves
+    if not (is_integer(player) and 0 <= player < game.num_players()):
+      raise ValueError(f"player={player!r}: {game} has seats 0 to {game.num_players() - 1}.")
     super().__init__(player, self._plays, policy)
-    if not 0 <= player < game.num_players():
-      raise ValueError(f"player={player}: {game} has seats 0 to {game.num_players() - 1}.")
     by_time = options.seconds is not None and options.depth == 0
     self.rollouts = ROLLOUTS if options.rollouts is None and not by_time else options.rollouts
     if options.depth == 0:
