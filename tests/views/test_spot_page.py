@@ -269,6 +269,29 @@ def test_locks_are_added_to_those_of_the_strategy_that_is_shown():
   assert status == 400 and "no longer kept" in data["error"]
 
 
+def test_locks_are_checked_before_the_solve(monkeypatch, capsys):
+  """Also where the page is opened; lines with cards, and numbers of the tree's states, are no mistakes."""
+  explorer = explore.Explorer(FIELDS)
+  for lock, message in (
+    ("nonsense", "--lock=nonsense: expected LINE=FILE or LINE=ACTION"),
+    ("zzz=fold", "locks: 'zzz': 'zzz' is not legal here. Legal: Check, All-in 20"),
+    ("check=fold", "locks: 'check': 'fold' is not legal after Check. Legal: Check, All-in 20"),
+    ("check, check=check", "locks: 'check, check': no player acts after it"),
+  ):
+    for path in ("/check", "/solve"):
+      status, data = asked(explorer, path, fields=FIELDS | {"lock": lock})
+      assert status == 400 and message in data["error"], (path, data)
+    monkeypatch.setattr(explore, "serve", lambda *_: pytest.fail("the page is served"))
+    assert (
+      program.run(["explore", *(f"--{name}={text}" for name, text in FIELDS.items()), f"--lock={lock}"]) == 2
+    )
+    assert message in capsys.readouterr().err
+  turn = FIELDS | {"board": "9s7c5s4h", "ranges": "AA,KcKd;QQ", "bets": "a"}
+  for lock in ("x, x, Ac=check", "x, x, ks=check:0.3,a:0.7@AA", "#0=check", "=check", "x, a=call@QQ; fold"):
+    status, data = asked(explorer, "/check", fields=turn | {"lock": lock})
+    assert status == 200, (lock, data)
+
+
 def test_a_lock_replaces_that_of_its_line_in_other_spellings():
   """A lock typed by hand, and one that the page adds with the names of moves."""
   explorer = explore.Explorer(FIELDS)

@@ -22,7 +22,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands import solve
 from ps_cfr_spiel.apps.commands.framework.command import Command
 from ps_cfr_spiel.apps.commands.framework.flags import memory_text
-from ps_cfr_spiel.apps.commands.framework.methods import AT, new_solver
+from ps_cfr_spiel.apps.commands.framework.methods import AT, check_locks, new_solver
 from ps_cfr_spiel.apps.commands.framework.run import RUN, Run
 from ps_cfr_spiel.apps.commands.framework.server import PORT, answers, parsed, serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
@@ -198,6 +198,7 @@ class Explorer:
       values = _values(words)
       game = load_game((), values)
       check_target("--target", values.target, ps.views.pot_of(game))
+      check_locks(game, values.lock or ())
       needs = ps.PSCFRSolver.memory_needs(game, int(values.bits))
       assert needs is not None, "every spot describes itself"
       return {

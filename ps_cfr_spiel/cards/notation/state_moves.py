@@ -39,12 +39,16 @@ def sizes_of(state: pyspiel.State, ids: Sequence[int]) -> tuple[float | None, ..
   return tuple(map(sizes.get, ids)) if sizes else ()
 
 
-def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str, ...]]:
+def play_moves(
+  game: pyspiel.Game, moves: str, after: pyspiel.State | None = None
+) -> tuple[pyspiel.State, tuple[str, ...]]:
   """The state after moves of chance and of the players, all of them written, and their names.
 
-  Numbers alone are OpenSpiel's, those of `State.history()`. ValueError if a move is unknown or illegal.
+  Numbers alone are OpenSpiel's, those of `State.history()`. The moves follow a state, by default the start.
+  ValueError if a move is unknown or illegal.
   """
-  state, words, start, names = game.new_initial_state(), split_words(moves), 0, ()
+  state = game.new_initial_state() if after is None else after.clone()
+  words, start, names = split_words(moves), 0, ()
   numbers = all(word.isascii() and word.isdecimal() for word in words)
   while start < len(words):
     if state.is_terminal():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +11,11 @@ import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import Flag, flags_of, given_options, option_flags
 from ps_cfr_spiel.apps.commands.framework.flags import JOIN, progress_of
 from ps_cfr_spiel.apps.commands.framework.user_input import given, load_game, load_saved_policy, refuse
+from ps_cfr_spiel.cards.notation import legal_moves, play_moves, read_move
 from ps_cfr_spiel.options import (
   ABSTRACTIONS,
   METHOD,
@@ -31,6 +34,7 @@ from ps_cfr_spiel.options import (
 
 # An action and its probability; the commas within an amount, as in "bet 1,200:0.7", separate none.
 _PAIR = re.compile(r"\s*((?:[^,]|(?<=\d),(?=\d{3}\b))+?)\s*:\s*([0-9]*\.?[0-9]+)(%?)\s*(?:,|$)")
+_CARD = re.compile(r"[2-9TJQKA][cdhs]", re.IGNORECASE)
 AT = "@"  # between a strategy and its hands, in --lock
 METHODS: dict[str, type[Options]] = {
   "ps-cfr": PSCFROptions,
@@ -86,7 +90,18 @@ def _cards(values: flags.FlagValues, game: pyspiel.Game) -> ps.abstractions.Hier
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
   """The value of --lock: for each line and its hands a policy from a file, or a mixture of actions."""
-  locks: dict[str, Any] = {}
+  return {
+    line: {
+      hands: load_saved_policy(text, limit) if text.endswith(storage.SUFFIX) else _mixture(text)
+      for hands, text in parts.items()
+    }
+    for line, parts in _lock_texts(words).items()
+  }
+
+
+def _lock_texts(words: Sequence[str]) -> dict[str, dict[str, str]]:
+  """The parts of --lock: for each line and its hands the text of a strategy."""
+  locks: dict[str, dict[str, str]] = {}
   for word in words:
     line, equals, how = word.rpartition("=")
     if not equals or not how:
@@ -99,14 +114,44 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
       )
     if line in locks:
       raise ValueError(f"--lock: {line!r} is locked twice.")
-    locks[line] = {hands or "*": _mixture(text, limit) for text, _, hands in parts}
+    locks[line] = {hands or "*": text for text, _, hands in parts}
   return locks
 
 
-def _mixture(text: str, limit: int) -> ps.TreePolicy | dict[str, float]:
-  """One strategy of a lock: a file, an action, or "fold:0.7,call:0.3"."""
-  if text.endswith(".safetensors"):
-    return load_saved_policy(text, limit)
+def check_locks(game: pyspiel.Game, words: Sequence[str]) -> None:
+  """ValueError for a lock of a spot that cannot be read, or whose line or actions do not exist.
+
+  They are played in one deal, far sooner than a tree is made; a mistake that this does not see, the tree has.
+  """
+  for line, parts in _lock_texts(words).items():
+    mixtures = [_mixture(text) for text in parts.values() if not text.endswith(storage.SUFFIX)]
+    start = _dealt_without(game, line)
+    if start is None or "#" in line or re.fullmatch(r"[\d\s,]+", line):  # numbers are the tree's
+      continue
+    try:
+      state, names = play_moves(game, line, start)
+      if state.current_player() < 0:
+        raise ValueError(f"no player acts after it in {game}; choose a line where one does.")
+      for action in itertools.chain(*mixtures):
+        read_move(action, legal_moves(state, names))
+    except ValueError as error:
+      raise ValueError(f"locks: {line!r}: {error}") from error
+
+
+def _dealt_without(game: pyspiel.Game, line: str) -> pyspiel.State | None:
+  """A spot after a deal of hands without the cards that a line may name; None if there is none."""
+  state, named = game.new_initial_state(), {card.lower() for card in _CARD.findall(line)}
+  while state.is_chance_node():
+    hands = {action: _CARD.findall(state.action_to_string(action)) for action in state.legal_actions()}
+    free = [action for action, hand in hands.items() if named.isdisjoint(map(str.lower, hand))]
+    if not free:
+      return None
+    state.apply_action(free[0])
+  return state
+
+
+def _mixture(text: str) -> dict[str, float]:
+  """One strategy of a lock: an action, or "fold:0.7,call:0.3"."""
   pairs = [*_PAIR.finditer(text)]
   if not pairs:
     return {text: 1}
