@@ -13,8 +13,10 @@ from ps_cfr_spiel.evaluation import solved as solved
 from ps_cfr_spiel.evaluation.comparison import OURS as OURS
 from ps_cfr_spiel.evaluation.comparison import THEIRS as THEIRS
 from ps_cfr_spiel.evaluation.comparison import Run as Run
+from ps_cfr_spiel.evaluation.comparison import by_solver as by_solver
 from ps_cfr_spiel.evaluation.comparison import compare as compare
 from ps_cfr_spiel.evaluation.comparison import curve as curve
+from ps_cfr_spiel.evaluation.comparison import each_run as each_run
 from ps_cfr_spiel.evaluation.comparison import resolving_curve as resolving_curve
 from ps_cfr_spiel.evaluation.comparison import runs_rows as runs_rows
 from ps_cfr_spiel.evaluation.comparison import runs_table as runs_table

@@ -7,7 +7,7 @@ reported separately, and evaluation. One function evaluates every average policy
 import inspect
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -164,6 +164,17 @@ def compare(
     progress: show a progress bar, a step for each run; None: after two seconds.
     **keywords: options by name; see `ComparisonOptions`.
   """
+  return by_solver(each_run(game, options, progress=progress, **keywords))
+
+
+def each_run(
+  game: pyspiel.Game,
+  options: ComparisonOptions | float | None = None,
+  *,
+  progress: bool | None = None,
+  **keywords: object,
+) -> Iterator[tuple[str, Run]]:
+  """The runs of `compare`, with the names of their solvers, each when it is done; arguments as there."""
   options = ComparisonOptions.of(options, **keywords)
   seconds, seeds = options.seconds, options.seeds
   solvers = {**OURS, **THEIRS} if options.solvers is None else options.solvers
@@ -173,22 +184,30 @@ def compare(
     )
   game = sequential(game)
   tree = build_tree(game)
-  finished: dict[str, list[Run]] = {name: [] for name in solvers}
-  failed: dict[str, Run] = {}
+  failed: set[str] = set()
   with progress_bar(progress, total=len(solvers) * seeds, unit=" runs", leave=False) as bar:
     for seed in range(seeds):  # round after round: a busy spell of the machine must not meet one solver alone
       for name, make in solvers.items():
         bar.set_description(name)
-        try:
-          if name not in failed:
-            finished[name].append(measure(_seeded(make, seed), game, tree, seconds))
-        except Exception as error:  # a solver and a game may be anybody's: they may raise anything
-          kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours have sentences
-          failed[name] = Run(0.0, (), failed=kind + " ".join(str(error).split()))
+        if name not in failed:
+          try:
+            run = measure(_seeded(make, seed), game, tree, seconds)
+          except Exception as error:  # a solver and a game may be anybody's: they may raise anything
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours have sentences
+            run = Run(0.0, (), failed=kind + " ".join(str(error).split()))
+            failed.add(name)
+          yield name, run
         bar.update()
+
+
+def by_solver(runs: Iterable[tuple[str, Run]]) -> dict[str, Run]:
+  """The runs of each solver as one with repeats, by its name; one that failed stands for them all."""
+  of_solver: dict[str, list[Run]] = {}
+  for name, run in runs:
+    of_solver.setdefault(name, []).append(run)
   return {
-    name: failed.get(name) or runs[0]._replace(repeats=tuple(run.points for run in runs[1:]))
-    for name, runs in finished.items()
+    name: each[-1] if each[-1].failed else each[0]._replace(repeats=tuple(run.points for run in each[1:]))
+    for name, each in of_solver.items()
   }
 
 

@@ -1,5 +1,6 @@
 """Commands that Ctrl-C or SIGTERM ends at any moment: exit codes 130 and 143, and a run that goes on."""
 
+import csv
 import itertools
 import json
 import random
@@ -17,6 +18,7 @@ from ps_cfr_spiel import load_solver, matches, solvers, storage
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.apps.commands.framework import run as framework_run
 from ps_cfr_spiel.apps.commands.framework.run import Run
+from ps_cfr_spiel.evaluation import comparison
 
 TURN = "holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a,ranges=AA 76s;KK 8d8c)"
 IN_PLACE = f"from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.LARGE = 0\n{forked.PROGRAM}"
@@ -110,6 +112,52 @@ def test_a_match_has_the_hands_before(monkeypatch, capsys):
   assert program.run(["match", "always_call", "fold", "--hands=8", "--game=leduc_poker", "--json"]) == 130
   found = json.loads(capsys.readouterr().out)
   assert (found["hands"], found["failed"]) == (3, "interrupted")
+
+
+def test_a_judgement_has_the_games_before(monkeypatch, capsys):
+  def played(*_):
+    yield from itertools.islice(play(*_), 3)
+    signal.raise_signal(signal.SIGINT)
+
+  play = matches.each_game
+  monkeypatch.setattr(matches, "each_game", played)
+  assert (
+    program.run(["judge", "leduc_poker", "always_call", "fold", "--hands=8", "--json", "--iterations=2"])
+    == 130
+  )
+  out, err = capsys.readouterr()
+  found = json.loads(out)
+  assert found["failed"] == "interrupted" and "Interrupted after 3 games, which are judged." in err
+  assert {agent["agent"]: agent["games"] for agent in found["agents"]} == {"always_call": 3, "fold": 3}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_comparison_has_the_runs_before(form, monkeypatch, tmp_path, capsys):
+  """Two rounds of three solvers, of which the fifth run is ended."""
+  monkeypatch.setattr(comparison, "measure", pressing(comparison.measure, after=False, times=5))
+  words = ["compare", "kuhn_poker", "--solvers=rm,rm+,nrm+", "--seconds=0.02", "--seeds=2"]
+  assert program.run([*words, f"--csv={tmp_path / 'runs.csv'}", *["--json"] * (form == "json")]) == 130
+  out, err = capsys.readouterr()
+  assert "Interrupted after 4 runs." in err
+  rows = list(csv.DictReader((tmp_path / "runs.csv").read_text().splitlines()))
+  assert {(row["solver"], row["seed"]) for row in rows} == {
+    ("rm", "0"),
+    ("rm", "1"),
+    ("rm+", "0"),
+    ("nrm+", "0"),
+  }
+  if form == "json":
+    found = json.loads(out)
+    assert found["interrupted"] and [*found["runs"]] == ["rm", "rm+", "nrm+"]
+  else:
+    assert all(name in out for name in ("rm+", "nrm+", "runs.csv"))
+
+
+def test_a_comparison_without_a_run_is_interrupted(monkeypatch, tmp_path, capsys):
+  monkeypatch.setattr(comparison, "measure", pressing(comparison.measure))
+  assert program.run(["compare", "kuhn_poker", "--solvers=rm", f"--csv={tmp_path / 'runs.csv'}"]) == 130
+  assert capsys.readouterr().err.endswith("ps-cfr-spiel: interrupted\n")
+  assert not (tmp_path / "runs.csv").exists()
 
 
 def signalled(words, number, seconds, folder, program=forked.PROGRAM):

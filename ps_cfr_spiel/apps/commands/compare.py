@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
+from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, say
 from ps_cfr_spiel.apps.commands.framework.run_tables import write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, writable
@@ -42,7 +44,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   solvers = None if names is None else {name: _maker(name) for name in names}
   if solvers == {}:
     raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.rules.RULES, *_solvers()])}.")
-  runs = ps.measures.compare(game, options, solvers=solvers, progress=False if values.json else None)
+  runs, interrupted = _measured(game, options, solvers, False if values.json else None)
   failed = {name: run.failed for name, run in runs.items() if run.failed}
   if len(failed) == len(runs):
     reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
@@ -61,11 +63,32 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       for name in runs
       if name not in failed
     }
-    say(values, {"game": str(game), "seconds": values.seconds, "runs": points, "failed": failed})
-    return None
-  print(f"{game}\n\n{ps.measures.runs_table(runs)}")
-  if saved:
-    print(report({"saved": ", ".join(map(str, saved))}))
+    facts = {"game": str(game), "seconds": values.seconds, "runs": points, "failed": failed}
+    say(values, facts | ({"interrupted": True} if interrupted else {}))
+  else:
+    print(f"{game}\n\n{ps.measures.runs_table(runs)}")
+    if saved:
+      print(report({"saved": ", ".join(map(str, saved))}))
+  return INTERRUPTED if interrupted else None
+
+
+def _measured(
+  game: pyspiel.Game,
+  options: ComparisonOptions,
+  solvers: dict[str, Callable[..., Any]] | None,
+  progress: bool | None,
+) -> tuple[dict[str, ps.measures.Run], bool]:
+  """The runs by solver, and whether Ctrl-C ended them early; without a run that did not fail it is raised."""
+  done: list[tuple[str, ps.measures.Run]] = []
+  try:
+    for run in ps.measures.each_run(game, options, solvers=solvers, progress=progress):
+      done.append(run)
+  except KeyboardInterrupt:
+    if all(run.failed for _, run in done):
+      raise
+    print(f"\nInterrupted after {len(done):,} runs.", file=sys.stderr)
+    return ps.measures.by_solver(done), True
+  return ps.measures.by_solver(done), False
 
 
 def _solvers() -> dict[str, Callable[..., Any]]:
@@ -97,8 +120,9 @@ COMMAND = Command(
   summary="Run solvers side by side",
   text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
   "set-up and compilation are reported separately, and the time of each iteration is that of the fastest. A "
-  "solver that fails has a line with its error. The game must be small enough for OpenSpiel's "
-  "solvers, unless --solvers leaves them out. GAME is written as for solve.",
+  "solver that fails has a line with its error. Ctrl-C ends it early, and the runs so far are printed. The "
+  "game must be small enough for OpenSpiel's solvers, unless --solvers leaves them out. GAME is written as "
+  "for solve.",
   examples=(
     "compare leduc_poker --seconds=5 --picture=leduc.png",
     "compare leduc_poker --rules=all --seconds=1",

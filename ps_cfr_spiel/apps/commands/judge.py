@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
+from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, INTERRUPTION, Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import (
   JSON,
   MOST_HISTORIES,
@@ -79,6 +80,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     records, known = _played(values, game, words[1:])
   else:
     records, known = ps.matches.read_games(values.games, game), {}
+  interrupted = values.games is None and len(records) < values.hands
   solution = None
   if values.solution is not None:
     solution = with_tree(load_opponent(values.solution, values.limit), values.solution)
@@ -98,8 +100,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     "assumes": ASSUMED,
     "agents": [agent.facts(half, values.rows) for agent in judged.agents],
   }
+  code = INTERRUPTED if interrupted else None
   if values.json:
-    return say(values, facts)
+    say(values, facts | ({"failed": INTERRUPTION} if interrupted else {}))
+    return code
   head = {
     "game": describe(str(game)),
     **made_by(judged.solution),
@@ -108,13 +112,16 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     "assumes": ASSUMED,
   }
   print("\n\n".join([report(head), *(_text(agent, half, values.rows, game) for agent in judged.agents)]))
-  return None
+  return code
 
 
 def _played(
   values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]
 ) -> tuple[list[ps.matches.Played], dict[str, openspiel_policy.Policy | pyspiel.Policy]]:
-  """Games of two players by name, and the policies of those whose probabilities are known."""
+  """Games of two players by name, and the policies of those whose probabilities are known.
+
+  Ctrl-C ends the games, and those before it are judged.
+  """
   makers = [
     make_opponent(game, name, np.random.RandomState(values.seed + k), values.limit)
     for k, name in enumerate(players)
@@ -123,7 +130,14 @@ def _played(
   played = ps.matches.each_game(game, makers[0], makers[1], options)
   bar = progress_bar(progress_of(values), iterable=played, total=values.hands, desc="Playing", unit=" games")
   seats = range(game.num_players())
-  records = [record._replace(players=tuple(players[seat != record.seat] for seat in seats)) for record in bar]
+  records: list[ps.matches.Played] = []
+  try:
+    for record in bar:
+      records.append(record._replace(players=tuple(players[seat != record.seat] for seat in seats)))
+  except KeyboardInterrupt:
+    if not records:
+      raise
+    print(f"\nInterrupted after {len(records):,} games, which are judged.", file=sys.stderr)
   policies = {name: ps.matches.policy_of(game, maker) for name, maker in zip(players, makers, strict=True)}
   return records, {name: policy for name, policy in policies.items() if policy is not None}
 

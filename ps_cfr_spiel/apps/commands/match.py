@@ -15,7 +15,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of
+from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, INTERRUPTION, Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import (
   EXPANSIONS,
   JSON,
@@ -58,7 +58,6 @@ from ps_cfr_spiel.reports import progress_bar
 ACPC, SLUMBOT = "acpc", "slumbot"
 LBR = "lbr"
 OF_AGENT = ("imaginary", "aivat")  # estimates by the probabilities of A
-INTERRUPTION = "interrupted"
 DEFAULT_GAME = "holdem(bets=fullgame)"
 POKER = "holdem"
 

@@ -11,6 +11,7 @@ from ps_cfr_spiel.options import FLAGS, Field, Options, fields_of
 
 SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
 USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143  # exit codes; the last two of SIGINT and SIGTERM
+INTERRUPTION = "interrupted"  # in JSON, why a result is of fewer games than were asked for
 DEFINERS: dict[type, Callable[..., Any]] = {
   bool: flags.DEFINE_bool,
   int: flags.DEFINE_integer,
