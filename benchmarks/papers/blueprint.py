@@ -4,7 +4,7 @@
   python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
     [--looks 4] [--rule lcfr] [--rounds 4] [--stack 20000]
   python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--rounds 4] [--plot FILE]
-  python -m benchmarks.papers.blueprint pack --folder FOLDER --file FILE [--hands 400]
+  python -m benchmarks.papers.blueprint pack --file FILE [--folder FOLDER] [--hands 400]
 
 `speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
 fcpa, 4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side
@@ -12,9 +12,10 @@ by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fo
 pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
 local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
 against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn. `pack`
-writes the last of these runs as the policy that comes with the package, a byte for each move, with a local
-best response to it in its card: `train --clusters 8 --buckets 100 --minutes 8`, then `pack --file
-ps_cfr_spiel/learning/pretrained/holdem_policy.safetensors`.
+writes the last of these runs as a policy that comes with the package, a byte for each move, with a local best
+response by folds and calls to it in its card; without a folder, the card alone anew. Those of the package are
+of `train --clusters 8 --buckets 100`, with `--minutes 8`, and with `--minutes 6 --looks 2` and `--stack 5000`
+or `--stack 2000`.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.machine import describe
-from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, Translation, WrappedPolicy
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.evaluation import local_best_response
@@ -49,6 +50,7 @@ BOARD_CARDS = (0, 3, 1, 1)  # that come before each round
 BLIND = 100  # chips of the big blind
 STACKS = (500, 2_000, 10_000, 20_000)  # chips, of `speed`
 FOUND = "responses.json"
+SECONDS = "seconds.json"  # of processors, of the abstraction
 
 
 class ByJax(ClusterSampling):
@@ -113,7 +115,9 @@ def train(options: argparse.Namespace) -> None:
         card_game(game), clusters=options.clusters, buckets=options.buckets, progress=False
       )
       save_abstraction(cards, abstraction)
-      print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
+      seconds = time.process_time() - start
+      (folder / SECONDS).write_text(json.dumps({"abstraction": round(seconds)}))
+      print(f"abstraction made in {seconds:.0f} s of processors, {memory()}", flush=True)
     solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)
   print(
     f"{solver.summary()}\nready after {time.process_time() - start:.0f} s of processors, {memory()}",
@@ -178,22 +182,24 @@ def respond(options: argparse.Namespace) -> None:
 
 
 def pack(options: argparse.Namespace) -> None:
-  spent, path = looks_in(options.folder)[-1]
-  solver = HierarchicalMCCFRSolver.load(path)
-  policy = solver.average_policy()
-  policy.save(options.file)
+  if options.folder is not None:
+    spent, path = looks_in(options.folder)[-1]
+    solver = HierarchicalMCCFRSolver.load(path)
+    card = {
+      "made_by": "benchmarks/papers/blueprint.py",
+      "processor_seconds": {**json.loads((options.folder / SECONDS).read_text()), "iterations": round(spent)},
+      "abstraction": solver.abstraction.facts(),
+    }
+    solver.average_policy().save(options.file, card)
   packed = ps_cfr_spiel.load_policy(options.file)
   assert isinstance(packed, ps_cfr_spiel.KeyedPolicy)
-  answers = ps_cfr_spiel.hierarchical.by_lines(packed)
-  result = local_best_response(packed.game, answers, hands=options.hands, progress=False)
+  stack = int(packed.game.get_parameters()["stack"].split()[0])
+  game = pyspiel.load_game("holdem", {"stack": stack})
+  policy = WrappedPolicy(game, packed, Translation())
+  result = local_best_response(game, policy, "fc", hands=options.hands, progress=False)
   mean, error = 1e3 * result.mean / BLIND, 1e3 * result.error / BLIND
-  card = {
-    "made_by": "benchmarks/papers/blueprint.py",
-    "processor_seconds": round(spent),
-    "abstraction": solver.abstraction.facts(),
-    "local_best_response": {"mbb": round(mean), "standard_error": round(error), "hands": options.hands},
-  }
-  policy.save(options.file, card)
+  response = {"actions": "fc", "mbb": round(mean), "standard_error": round(error), "hands": options.hands}
+  packed.save(options.file, {"local_best_response": response})
   size = options.file.stat().st_size / 1e6
   print(f"{options.file}: {size:.2f} MB; a local best response wins {mean:,.0f} +- {1.96 * error:,.0f} mbb")
 
@@ -229,7 +235,7 @@ def main() -> None:
     if work is speed:
       command.add_argument("--seconds", type=float, default=5.0)
       continue
-    command.add_argument("--folder", type=Path, required=True)
+    command.add_argument("--folder", type=Path, required=work is not pack)
     command.add_argument("--rounds", type=int, default=4)
     command.add_argument("--stack", type=int, default=20_000, help="chips, of which the big blind is 100")
     if work is train:

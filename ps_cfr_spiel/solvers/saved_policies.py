@@ -1,6 +1,7 @@
 """Policies in files: of runs, of policies alone, and those that come with this package."""
 
 import functools
+import math
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ps_cfr_spiel.loading import game_in, load_game
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy
+from ps_cfr_spiel.solvers.agents.public_hand import HOLDEM, stakes
 from ps_cfr_spiel.solvers.keyed_solver import keyed_form
 from ps_cfr_spiel.solvers.solver import Solver
 
@@ -50,23 +52,33 @@ def _keyed_policy(file: storage.Stored) -> KeyedPolicy:
 def pretrained_policy(game: pyspiel.Game | str) -> KeyedPolicy:
   """Load the policy that comes with this package for a game; its `info` has a card: how it was made.
 
-  For `holdem` with the whole deck it is a blueprint of fold, call, pot and all-in, 200 big blinds deep, of
-  benchmarks/papers/blueprint.py; `HoldemPolicy` plays it with other bets and stacks. For `cheat` with the
-  default rules it is an agent of the command train. ValueError for other games.
+  For `holdem` with the whole deck it is a blueprint of fold, call, pot and all-in, of
+  benchmarks/papers/blueprint.py, 20, 50 or 200 big blinds deep, the nearest by ratio; `HoldemPolicy` plays it
+  with other bets and stacks. For `cheat` with the default rules it is an agent of the command train.
+  ValueError for other games.
   """
   loaded = load_game(game) if isinstance(game, str) else game
   check_instance("game", loaded, pyspiel.Game)
-  name = loaded.get_type().short_name
-  path, given = PACKAGED / f"{name}_policy.safetensors", loaded.get_parameters()
-  usual = load_game(name).get_parameters() if path.exists() else {"deck": ""}
-  if any(given.get(key) != usual[key] for key in (["deck"] if name == "holdem" else usual)):
+  name, given = loaded.get_type().short_name, loaded.get_parameters()
+  paths = sorted(PACKAGED.glob(f"{name}_policy*.safetensors"))
+  usual = load_game(name).get_parameters() if paths else {"deck": ""}
+  if any(given.get(key) != usual[key] for key in (["deck"] if name == HOLDEM else usual)):
     raise ValueError(
       f"No policy for {loaded} comes with ps_cfr_spiel, only for holdem with the whole deck, and for cheat "
       "with the default parameters; name a file."
     )
-  return _packaged(path)
+  if name == HOLDEM:
+    depths = {path: _depth(game_in(storage.read(path).header, path)) for path in paths}
+    paths.sort(key=lambda path: abs(math.log(depths[path] / _depth(loaded))))
+  return _packaged(paths[0])
 
 
-@functools.lru_cache(maxsize=1)
+def _depth(game: pyspiel.Game) -> float:
+  """The big blinds of the shorter stack in hold'em."""
+  _, big, stack = stakes(game)
+  return stack / big
+
+
+@functools.lru_cache
 def _packaged(path: Path) -> KeyedPolicy:
   return _keyed_policy(storage.read(path))

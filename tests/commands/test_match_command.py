@@ -89,6 +89,10 @@ def test_policies_of_files(capsys, tmp_path):
   solver.save(tmp_path / "kuhn.safetensors")
   kuhn = facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", "--hands=10", "--method=aivat")
   assert kuhn["game"] == "kuhn_poker()" and set(kuhn) >= {"chips", "aivat"} and "mbb" not in kuhn["chips"]
+  # Time for searches hides no probabilities of a policy that never searches.
+  timed = "--hands=2", "--method=aivat", "--move_seconds=1"
+  assert "aivat" in facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", *timed)
+  assert "aivat" in facts(capsys, "pretrained", "fold", "--game=holdem(stack=400)", *timed)
   trained = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
   trained.run(1)
   trained.save(tmp_path / "holdem.safetensors")

@@ -10,9 +10,11 @@ from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import match, play, program
+from ps_cfr_spiel.apps.commands.framework import players
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation import player_views, table_play
 from ps_cfr_spiel.evaluation.player_views import rules_of
+from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_hands
 
 GAMES = {
   "cheat": "cheat(max_turns=12)",
@@ -133,6 +135,21 @@ def test_the_map_of_a_chase_lists_every_edge():
 )
 def test_default_opponents(name, opponent):
   assert play.default_opponent(pyspiel.load_game(name)) == opponent
+
+
+@pytest.mark.parametrize(
+  ("name", "reason"),
+  [
+    ("holdem(blinds=3/1)", "No agent: blueprint must be a policy for blinds like 3/1"),
+    ("holdem(rake=5%)", "No agent: "),
+    ("holdem(deck=6x2)", "No agent: No policy for holdem"),
+    ("liars_dice", ""),
+  ],
+)
+def test_the_reason_for_a_weaker_opponent(name, reason, capsys):
+  assert play.default_opponent(pyspiel.load_game(name)) == "random"
+  printed = capsys.readouterr().out
+  assert printed.startswith(reason) and bool(printed) == bool(reason)
 
 
 def test_bad_input_asks_again():
@@ -532,7 +549,7 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   assert f"Opponent: agent:{tmp_path / 'holdem.safetensors'}" in out and "Check" in out
   asked = []
   monkeypatch.setattr(
-    play, "agent_on", lambda *given: asked.append(given[-2:]) or (lambda seat: FirstBot(seat, []))
+    players, "agent_on", lambda *given: asked.append(given[-2:]) or (lambda seat: FirstBot(seat, []))
   )
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
   program.run(["play", *words, "--preset=deepstack"])
@@ -567,6 +584,21 @@ def test_the_players_of_the_package():
     np.testing.assert_allclose(sum(answer.values()), 1)
     aces, trash = (cards.set_numbers(np.array(cards.parse_cards(hand))) for hand in ("AsAh", "7d2c"))
     assert answer[0][aces] < 0.05 < 0.5 < answer[0][trash]
+  # A short stack has the blueprint of a short stack, in any unit, which calls all-in with more hands.
+  depths = {"stack=20000": 200, "stack=40,blinds=2/1": 20, "stack=1500": 20, "stack=7000": 50}
+  folds = {}
+  for parameters, depth in depths.items():
+    game = pyspiel.load_game(f"holdem({parameters})")
+    policy = matches.pretrained_policy(game)
+    assert policy.game.get_parameters()["stack"] == " ".join([str(100 * depth)] * 2)
+    state = pyspiel.load_game(f"holdem(stack={100 * depth})").new_initial_state()
+    for card in cards.parse_cards("As Ah 7d 2c"):
+      state.apply_action(card)
+    state.apply_action(state.legal_actions()[-1])  # all-in
+    answer = for_hands(WrappedPolicy(state.get_game(), policy, Translation()), state)
+    folds[depth] = answer[0].mean()
+    assert answer[0][aces] < 0.05
+  assert folds[20] < 0.8 < folds[50] < folds[200]
   with pytest.raises(
     ValueError, match=r"No policy for kuhn_poker.* comes with ps_cfr_spiel, only for holdem"
   ):

@@ -479,7 +479,7 @@ def test_wrong_arguments():
     others = pyspiel.load_game(f"holdem(stack=400,blinds={blinds})")
     assert f"policy for blinds like {blinds}, in any unit, got one for " in message(others, uniform())
   with pytest.warns(
-    UserWarning, match=r"plays 1.5 big blinds deep by a blueprint for 20: .* 10 big blinds or more"
+    UserWarning, match=r"plays 1.5 big blinds deep by a blueprint for 20: .* Give a blueprint of this"
   ):
     ps_cfr_spiel.HoldemPolicy(pyspiel.load_game("holdem(stack=150)"), uniform())
   assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")

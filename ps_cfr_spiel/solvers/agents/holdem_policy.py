@@ -74,7 +74,6 @@ FIRST = 5  # iterations of a search before the first look at the clock
 # Iterations that the strategies with which a search begins count as. With 10 or 20, few move too far; but
 # after a bet that the search before lacks, they are a guess, and with 40 few cannot leave it.
 BEGUN, BEGUN_AFTER_BET = 40, 10
-SHALLOW = 10  # big blinds, below which play by a deeper blueprint is pointed out
 
 
 class HoldemPolicy(SearchPolicy):
@@ -113,14 +112,13 @@ class HoldemPolicy(SearchPolicy):
     if small * larger != other * big:
       raise ValueError(
         f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for "
-        f"{larger}/{other}: {theirs}."
+        f"{larger}/{other}."
       )
     depth, theirs_depth = stack / big, deeper / larger
-    if depth < SHALLOW and 2 * depth < theirs_depth:
+    if 2 * depth < theirs_depth:
       warnings.warn(
         f"HoldemPolicy plays {depth:.3g} big blinds deep by a blueprint for {theirs_depth:.3g}: before its "
-        "searches it folds as deep stacks do, which is too much. Give a blueprint of this depth, or "
-        f"{SHALLOW} big blinds or more.",
+        "searches it folds as deep stacks do, which is too much. Give a blueprint of this depth.",
         stacklevel=2,
       )
     self._values = self._by_street(game, options.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -27,7 +28,10 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   values_of_search,
 )
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.cards.poker import betting
+from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, ParticleBotOptions
+from ps_cfr_spiel.reports import waiting
 
 if TYPE_CHECKING:
   from open_spiel.python import policy as openspiel_policy
@@ -129,11 +133,31 @@ def agent_on(
   game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0, preset: str = AGENTS[0]
 ) -> Callable[[int], pyspiel.Bot]:
   """A maker of agents that play hold'em from a blueprint, and with values search earlier streets too."""
+  policy = _agent(str(game), name, limit, seconds, preset)
+  return lambda seat: policy.bot(seat, seed)
+
+
+@functools.lru_cache(maxsize=2)  # a default opponent is made before it is chosen
+def _agent(text: str, name: str, limit: int, seconds: float, preset: str) -> ps.HoldemPolicy:
+  """The policy of an agent for the game of a text."""
+  game = load_game(text)
   blueprint = blueprint_of(name, limit, game)  # first, so that its error comes before that of the values
   _, *files = agent_files(name)
   values = _values_if_installed(game) if name == AGENT else [load_values(file, game) for file in files]
-  policy = ps.HoldemPolicy(game, blueprint, values=values, seconds=seconds or None, preset=preset)
-  return lambda seat: policy.bot(seat, seed)
+  if values:
+    _prepare(ps.HoldemPolicy(game, blueprint, values=values, preset=preset, iterations=2))
+  return ps.HoldemPolicy(game, blueprint, values=values, preset=preset, seconds=seconds or None)
+
+
+def _prepare(policy: ps.HoldemPolicy) -> None:
+  """Search in some hand until the turn, so that the first decisions do not wait for compilation."""
+  state = policy.game.new_initial_state()
+  with waiting("Preparing searches"):
+    for _ in range(6):  # calls and checks before the flop, on it and on the turn
+      while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+      policy.for_hands_at(state)
+      state.apply_action(betting.CALL)
 
 
 def _values_if_installed(game: pyspiel.Game) -> ps.values.NetworkValues | None:
