@@ -149,7 +149,7 @@ def _moves_text(state: pyspiel.State) -> str:
   """Every move of a finished game, hidden ones too."""
   position, moves = state.get_game().new_initial_state(), []
   for action in state.history():
-    moves.append(move_name(position, action))
+    moves.append(grouped(move_name(position, action)))
     position.apply_action(action)
   return ", ".join(moves)
 
@@ -158,9 +158,9 @@ def _result_text(state: pyspiel.State, human: int) -> str:
   utility, returns = state.get_game().get_type().utility, state.returns()
   won = returns[human]
   if utility != utility.ZERO_SUM:
-    others = (f", player {seat} gets {theirs:g}" for seat, theirs in enumerate(returns) if seat != human)
-    return f"You get {won:g}{''.join(others)}."
-  return "A draw." if won == 0 else f"You {'win' if won > 0 else 'lose'} {abs(won):g}."
+    others = (f", player {seat} gets {theirs:,g}" for seat, theirs in enumerate(returns) if seat != human)
+    return f"You get {won:,g}{''.join(others)}."
+  return "A draw." if won == 0 else f"You {'win' if won > 0 else 'lose'} {abs(won):,g}."
 
 
 # --- The person's move ---------------------------------------------------------------------------

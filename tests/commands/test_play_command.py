@@ -11,6 +11,7 @@ from ps_cfr_spiel.games.poker import PokerState
 import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import match, play, program
 from ps_cfr_spiel.apps.commands.framework import players
+from ps_cfr_spiel.cards.notation import grouped
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation import player_views, table_play
 from ps_cfr_spiel.evaluation.player_views import rules_of
@@ -292,13 +293,13 @@ def test_only_own_information_is_shown(game_string):
     assert others[0].endswith(f"you are player {seat}.")
     assert others[-1] in {  # and before it, what was hidden until the game was over
       "A draw.",
-      *(f"You {verb} {abs(end.returns()[seat]):g}." for verb in ("win", "lose")),
+      *(f"You {verb} {abs(end.returns()[seat]):,g}." for verb in ("win", "lose")),
     }
     *hidden, moves = [line for line in others[1:-1] if line]
     others = [other for other in range(game.num_players()) if other != seat]
     assert hidden == [player_views.revealed_view(end, other) for other in others]
     assert text.index(hidden[0]) > text.rindex("Now:")
-    assert moves == f"All moves: {', '.join(names_of(end))}"
+    assert moves == f"All moves: {', '.join(map(grouped, names_of(end)))}"
 
 
 def test_a_hand_of_holdem_in_words():
