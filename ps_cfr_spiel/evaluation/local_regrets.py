@@ -106,13 +106,13 @@ def local_regrets(
 def as_table(tree: PublicTree, policy: OpenSpielPolicy, game: pyspiel.Game) -> TreePolicy:
   """An OpenSpiel policy as a table of the tree; errors as of `strategies_of`."""
   info = policy.info if isinstance(policy, TreePolicy) else None
-  strategies = [[_answered(block) for block in blocks] for blocks in strategies_of(tree, policy)]
+  strategies = [[answered(block) for block in blocks] for blocks in strategies_of(tree, policy)]
   table = TreePolicy(game, tree.names, strategies, info)
   table.tree = tree
   return table
 
 
-def _answered(block: np.ndarray) -> np.ndarray:
+def answered(block: np.ndarray) -> np.ndarray:
   """[A, rows, H], uniform for types that cannot be in a row, for which no policy was asked."""
   return np.where(block.any(0), block, 1.0)
 

@@ -72,17 +72,22 @@ def exact_loss(game, solution, agent, seat):
   return value[seat] - expected_game_score.policy_value(start, played)[seat]
 
 
-def judged_ways(game, solution, agent, seat):
-  """The loss and the chips of each way through the game by agent and solution, and its probability.
+def judged_ways(game, solution, agent, seat, opponent=None):
+  """The loss and the chips of each way through the game by agent and opponent, and its probability.
 
-  An agent of one game has no other games to be known by.
+  An agent of one game has no other games to be known by. That the others play the opponent, by default the
+  solution, is known.
   """
-  all_ways = ways(game, [agent if i == seat else solution for i in (0, 1)])
+  opponent = opponent or solution
+  all_ways = ways(game, [agent if i == seat else opponent for i in (0, 1)])
   names = [["other", "other"] for _ in all_ways]
   for number, pair in enumerate(names):
     pair[seat] = str(number)
   records = [Played(seat, way, None, tuple(pair)) for (way, _), pair in zip(all_ways, names, strict=True)]
-  judged = {judgement.agent: judgement for judgement in matches.judge(game, records, solution).agents}
+  judged = {
+    judgement.agent: judgement
+    for judgement in matches.judge(game, records, solution, policies={"other": opponent}).agents
+  }
   ours = [judged[str(number)] for number in range(len(records))]
   losses, chips = (
     np.array([part.mean for part in parts]) for parts in zip(*((j.loss, j.chips) for j in ours), strict=True)
@@ -90,11 +95,11 @@ def judged_ways(game, solution, agent, seat):
   return losses, chips, np.array([p for _, p in all_ways])
 
 
-def check_unbiased(game, agent_of, tolerance=1e-6):
+def check_unbiased(game, agent_of, tolerance=1e-6, opponent=None):
   solution = solved(game)
   agent = agent_of(solution)
   for seat in (0, 1):
-    losses, _, probability = judged_ways(game, solution, agent, seat)
+    losses, _, probability = judged_ways(game, solution, agent, seat, opponent)
     assert probability @ losses == pytest.approx(exact_loss(game, solution, agent, seat), abs=tolerance)
 
 
@@ -102,6 +107,14 @@ def check_unbiased(game, agent_of, tolerance=1e-6):
 def test_the_mean_is_the_loss_against_the_solution(name, share):
   game = pyspiel.load_game(name)
   check_unbiased(game, lambda solution: Slips(game, solution, share))
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "1", "2"])
+def test_known_opponents_who_play_otherwise_leave_the_mean_as_it_is(name):
+  """Against the solution, though none of the games is: opponents who come to all infostates are enough."""
+  game = random_game(int(name)) if name.isdecimal() else pyspiel.load_game(name)
+  uniform = openspiel_policy.UniformRandomPolicy(game)
+  check_unbiased(game, lambda _: Slips(game, Ends(game, 0), 0.5), opponent=uniform)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,8 +137,9 @@ def test_models_of_an_agent_leave_the_mean_as_it_is(seed, seat):
   for i, j in pairs:
     players = [f"{i},{j}", "other"] if seat == 0 else ["other", f"{i},{j}"]
     records += [Played(seat, all_ways[k][0], None, tuple(players)) for k in (i, j)]
-  judged = {judgement.agent: judgement.loss for judgement in matches.judge(game, records, solution).agents}
-  expected = sum(all_ways[i][1] * all_ways[j][1] * judged[f"{i},{j}"].mean for i, j in pairs)
+  judged = matches.judge(game, records, solution, policies={"other": solution}).agents
+  losses = {judgement.agent: judgement.loss for judgement in judged}
+  expected = sum(all_ways[i][1] * all_ways[j][1] * losses[f"{i},{j}"].mean for i, j in pairs)
   assert expected == pytest.approx(exact_loss(game, solution, agent, seat), abs=1e-6)
 
 
@@ -218,9 +232,25 @@ def test_files(tmp_path):
   assert {a.agent for a in matches.judge(game, records).agents} == {"player 0", "player 1", "x", "y"}
 
 
+def test_lists_of_games_and_of_names(tmp_path):
+  game, file = pyspiel.load_game("kuhn_poker"), tmp_path / "games.json"
+  names = '["Deal:0", "Deal:2", "Bet", "Pass"]'
+  for text, count in [
+    ("[[0, 2, 1, 0], [0, 2, 1, 0]]", 2),
+    (names, 1),
+    (f'[{names}, "0 2 1 0",\n{{"actions": {names}}}]', 3),
+    ('["0", "2", "1", "0"]', 1),
+  ]:
+    file.write_text(text)
+    records = matches.read_games(file, game)
+    assert [record.actions for record in records] == count * [(0, 2, 1, 0)]
+
+
 @pytest.mark.parametrize(
   ("text", "fault"),
   [
+    ("[[0, 2, 1, 0],\n[0, 2, 1]]", "line 1, game 2: it is not over"),
+    ('["Deal:0", "Deal:2", "Bet", "Fold"]', "line 1: .*Fold"),
     ("[0, 2, 1, 0]\n\n[0, 2, 1]", "line 3: it is not over; a game has all actions"),
     ("[0, 0, 1, 0]", r"line 1: 0 is not legal after \[0\]"),
     ("[0, 2, 1, 0, 1]", "line 1: 1 is not legal after"),

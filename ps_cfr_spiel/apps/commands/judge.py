@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -34,14 +35,16 @@ if TYPE_CHECKING:
   from open_spiel.python import policy as openspiel_policy
 
 ASSUMED = "opponents that play the solution: losses are against their values, and luck is left out"
+UNSEEN = "0 to {:.4g} of it, at infostates that these games never reached"
 HANDS = (".phh", ".phhs")
 
 # fmt: off
 FLAGS = (
   Flag("games", None,
-    "File of games instead of A and B: JSON values, a line each, such as [0, 2, 1, 0], all of OpenSpiel's "
-    "actions, chance's too; or a text of all moves, such as \"Deal:0, Deal:2, Bet, Pass\"; or an object with "
-    "either as actions, and the names of the players by seat; or trajectories of OpenSpiel.", value="FILE"),
+    "File of games instead of A and B: JSON values, a line each or in a list, such as [0, 2, 1, 0], all of "
+    "OpenSpiel's actions, chance's too; or all moves by name, such as \"Deal:0, Deal:2, Bet, Pass\"; or an "
+    "object with either as actions, and the names of the players by seat; or trajectories of OpenSpiel.",
+    value="FILE"),
   Flag("solution", None,
     "Saved strategy to judge by (default: the game is solved first).", value="FILE"),
   dataclasses.replace(flag_of(RunOptions, "iterations"), default=JUDGING,
@@ -146,8 +149,14 @@ def _text(agent: ps.matches.Judgement, half: float, rows: int, game: pyspiel.Gam
   """The judgement of an agent for people."""
   needed, exact = agent.games_for(half), agent.exact
   loss = f"{agent.loss.mean:.4g} a game" if exact else agent.loss.interval("a game")
+  unseen = ps.views.without_rounding(agent.unseen, game) > 0
+  if unseen:
+    known = not math.isnan(agent.loss.standard_error)
+    low, high = agent.interval if known else (agent.loss.mean, agent.most.mean)
+    loss = f"{ps.views.without_rounding(low, game):.4g} to {high:.4g} a game{' (95% interval)' * known}"
   lines = {
     agent.agent: f"loses {loss} by its own decisions{' (its probabilities are known)' * exact}",
+    **({"unseen": UNSEEN.format(agent.unseen)} if unseen else {}),
     "chips": str(agent.chips),
     **({} if exact else {f"for ± {half:.4g}": "unknown" if needed is None else f"{needed:,} games"}),
   }
@@ -168,7 +177,9 @@ COMMAND = Command(
   "mixture less that of the action played, if all then follow the solution. The mean is how much less the "
   "player wins than the solution would, against opponents that play the solution. For players whose "
   "probabilities are known it is computed; for others it is estimated from the frequencies of their moves, "
-  "with far fewer games than by chips. The games are those of a file, or of A and B, players as in match: "
+  "with far fewer games than by chips, and its interval is wider if their games never reach infostates that "
+  "count, unless the opponents' probabilities are known and come there. The games are those of a file, or of "
+  "A and B, players as in match: "
   "bots by name, search, search:FILE, or files of policies.",
   examples=(
     "judge leduc_poker --games=games.jsonl",

@@ -121,6 +121,9 @@ class Solutions:
   def judge(self, game: str, games: list[JSON]) -> dict[str, JSON]:
     """Judge the players of some games by the losses of their own decisions, without luck.
 
+    The loss a game, against opponents who play the solution, is in the 95% interval: from loss, if a player
+    plays as the solution at infostates that these games never reach, to loss_at_most, if as badly as can be.
+
     Args:
       game: as for OpenSpiel's load_game.
       games: each a list of OpenSpiel's actions from the start to the end, chance's too, or a text of all
