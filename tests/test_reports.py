@@ -35,6 +35,20 @@ class Output:
     self.shown.append(data["text/plain"])
 
 
+def test_a_line_has_one_colon_after_its_description(monkeypatch, capsys):
+  """Also where the description changes, as that of an enumeration does."""
+  monkeypatch.setattr(reports, "MINUTE", 1e-9)
+  with reports.progress_bar(None, total=4, desc="Enumerating", unit=" histories") as bar:
+    bar.update()
+    bar.refresh()
+    bar.set_description("Enumerating about 4, 3 min", refresh=False)
+    bar.update()
+    bar.refresh()
+  first, second = capsys.readouterr().err.splitlines()
+  assert first.startswith("Enumerating: 1/4 histories after ")
+  assert second.startswith("Enumerating about 4, 3 min: 2/4 histories after ")
+
+
 def test_a_notebook_has_one_output_that_ends_empty(monkeypatch, capsys):
   outputs = []
   monkeypatch.setattr(reports, "in_notebook", lambda: True)

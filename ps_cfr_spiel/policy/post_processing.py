@@ -145,7 +145,7 @@ def parse_post_processing(text: str) -> PostProcessing:
   try:
     return NAMES[name](*([float(number)] if equals else []))
   except (KeyError, TypeError, ValueError) as error:
-    detail = f": {error}" if str(error).startswith(("within", "caution")) else ""
+    detail = f": {str(error).rstrip('.')}" if str(error).startswith(("within", "caution")) else ""
     raise ValueError(
       f"Unknown post-processing {text!r}{detail}; allowed are purify, threshold, cautious, and with another "
       f"probability threshold=0.1 and cautious=0.3."

@@ -17,6 +17,7 @@ from interrupts import assert_same, pressing
 from ps_cfr_spiel import load_solver, matches, solvers, storage
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.apps.commands.framework import run as framework_run
+from ps_cfr_spiel.apps.commands.framework import user_input
 from ps_cfr_spiel.apps.commands.framework.run import Run
 from ps_cfr_spiel.evaluation import comparison
 
@@ -91,6 +92,14 @@ def test_an_error_says_what_is_saved(error, monkeypatch, tmp_path, capsys):
   kept = load_solver(tmp_path / "run.safetensors").iteration
   line = capsys.readouterr().err.splitlines()[-1]
   assert kept > 1 and f"The run up to iteration {kept:,} is in {tmp_path / 'run.safetensors'};" in line
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "No space left on device."])
+def test_a_note_is_a_sentence_after_the_error(words):
+  error = ValueError(words)
+  assert user_input.answer_to(error) == words
+  error.add_note("Nothing was saved.")
+  assert user_input.answer_to(error) == "No space left on device. Nothing was saved."
 
 
 def test_learn_says_how_it_goes_on(monkeypatch, tmp_path, capsys):

@@ -93,6 +93,8 @@ def spoil(folder, run):
     ("solve|--resume={tmp}/truncated.safetensors", "truncated"),
     ("solve|--resume={tmp}/foreign.safetensors", "not a file of ps_cfr_spiel"),
     ("solve|--resume={run}|--rule=rm", "leave out --rule"),
+    ("solve|--resume={run}|--noalternating", "leave out --noalternating."),
+    ("solve|kuhn_poker|--solver=fictitious-play|--noalternating", "has no --noalternating; it has"),
     ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
     ("evaluate", "evaluate needs a file"),
     ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),

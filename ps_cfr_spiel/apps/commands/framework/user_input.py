@@ -222,8 +222,9 @@ def answer_to(error: Exception) -> str | None:
     message = "JAX_TRANSFER_GUARD forbids copies between host and device; unset it."
   elif ps.runtime.process_count() == 1:
     return None
-  # A note is such as the saved iteration.
-  return " ".join(" ".join([message, *vars(error).get("__notes__", ())]).split())
+  notes = vars(error).get("__notes__", ())  # such as the saved iteration
+  end = "." if notes and not message.endswith((".", "!", "?")) else ""
+  return " ".join(" ".join([message + end, *notes]).split())
 
 
 def in_words(error: Exception) -> str:
@@ -233,8 +234,9 @@ def in_words(error: Exception) -> str:
 
 
 def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
-  """Those of some flags that the command line has, by their long names."""
-  return [f"--{name}" for name in names if values[name].present and values[name].name == name]
+  """Those of some flags that the command line has, by their long names, --noNAME for what is switched off."""
+  present = [values[name] for name in names if values[name].present and values[name].name == name]
+  return [f"--no{flag.name}" if flag.value is False else f"--{flag.name}" for flag in present]
 
 
 def refuse(values: flags.FlagValues, names: Sequence[str], why: str) -> None:
