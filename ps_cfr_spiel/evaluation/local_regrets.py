@@ -90,7 +90,7 @@ def local_regrets(
   not a policy.
   """
   game = sequential(game)
-  tree = tree_for(game, policy, progress, tree, **options)
+  tree = tree_for(game, policy, tree, progress, **options)
   played, labels = as_table(tree, policy, game), tree.names
   columns: list[np.ndarray] = [np.zeros((6, 0))]
   for player in range(game.num_players()):

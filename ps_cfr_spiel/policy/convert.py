@@ -23,13 +23,15 @@ OpenSpielPolicy: TypeAlias = openspiel_policy.Policy | pyspiel.Policy  # any, in
 def tree_for(
   game: pyspiel.Game,
   policy: OpenSpielPolicy | None,
-  progress: bool | None = None,
-  tree: PublicTree | None = None,
+  tree: PublicTree | None,
+  progress: bool | None,
+  /,
   **options: object,
 ) -> PublicTree:
   """Compile a game with the options with which a `TreePolicy` was made, changed by `options`.
 
-  A `tree` that is given is the result instead; ValueError if it is another game's.
+  A `tree` that is given is the result instead; ValueError if it is another game's. `progress` is of
+  `build_tree`.
   """
   if tree is not None:
     check_tree_of(game, tree)
