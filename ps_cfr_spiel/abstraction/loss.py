@@ -105,7 +105,7 @@ def abstraction_loss(
     TypeError: `policy` is not a policy.
   """
   check_dtype(dtype)
-  tree = tree_for(game, policy, None, **options)
+  tree = tree_for(game, policy, None, None, **options)
   parts, strategies = bind(tree, abstraction), strategies_of(tree, policy)
   with precision(dtype), waiting("Evaluating"):
     tables = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))

@@ -152,7 +152,7 @@ class MatchEstimate:
         raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
       self._estimators = {seat: _by_guesses(game, guesses, given, agent, method, seat) for seat in (0, 1)}
     elif method != "chips":
-      self._tree = tree_for(game, agent, None, **of_tree)
+      self._tree = tree_for(game, agent, None, None, **of_tree)
       check_zero_sum(self._tree, "estimates without luck", "method='chips' takes any game")
     self._worth: list[float] = []
     self._utilities: list[float] = []

@@ -146,7 +146,7 @@ def judge(
     solver = PSCFRSolver(game, PSCFROptions.of(tree=tree, tremble=TREMBLE, **options), progress=progress)
     solver.run(iterations, progress=progress)
     solution, tree = solver.average_policy(), solver.tree
-  tree = tree_for(game, solution, progress, tree, **options)
+  tree = tree_for(game, solution, tree, progress, **options)
   policy = as_table(tree, solution, game)
   plays, agents = Plays(policy), collections.defaultdict[str, list[Seat]](list)
   for number, record in enumerate(records):
