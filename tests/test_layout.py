@@ -176,7 +176,7 @@ def faults(sources, checked=None):
 def public_names(source):
   """The names of a package for other packages: those that its `__init__.py` imports or defines."""
   nodes = [*ast.walk(source)]
-  defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+  defined = {node.name for node in source.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
   return defined | {
     alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
   }
