@@ -32,7 +32,6 @@ probabilities are known for all hands at once; the seed chooses among actions al
 of the player to move.
 """
 
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -64,7 +63,7 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
   reweighted,
   street_of,
 )
-from ps_cfr_spiel.solvers.agents.public_hand import BLUEPRINTS, HOLDEM, Game, PublicHand, State, stakes
+from ps_cfr_spiel.solvers.agents.public_hand import BLUEPRINTS, HOLDEM, Game, PublicHand, State, check_stakes
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
 BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
@@ -108,19 +107,7 @@ class HoldemPolicy(SearchPolicy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    (small, big, stack), (other, larger, deeper) = stakes(game), stakes(theirs)
-    if small * larger != other * big:
-      raise ValueError(
-        f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for "
-        f"{larger}/{other}."
-      )
-    depth, theirs_depth = stack / big, deeper / larger
-    if 2 * depth < theirs_depth:
-      warnings.warn(
-        f"HoldemPolicy plays {depth:.3g} big blinds deep by a blueprint for {theirs_depth:.3g}: before its "
-        "searches it folds as deep stacks do, which is too much. Give a blueprint of this depth.",
-        stacklevel=2,
-      )
+    check_stakes(game, theirs)
     self._values = self._by_street(game, options.values)
     self._first = min(self._values, default=TURN)
     if options.street is not None:

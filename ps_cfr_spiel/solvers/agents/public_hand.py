@@ -1,5 +1,6 @@
 """The public part of a hand of hold'em: the stakes, the cards on the table and the chips of all moves."""
 
+import warnings
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -69,3 +70,19 @@ def stakes(game: pyspiel.Game) -> tuple[int, int, int]:
   blinds = parameters["blind" if game.get_type().short_name == UNIVERSAL else "blinds"]
   small, big = sorted(map(int, str(blinds).replace("/", " ").split()))
   return small, big, min(map(int, str(parameters["stack"]).split()))
+
+
+def check_stakes(game: pyspiel.Game, blueprint: pyspiel.Game) -> None:
+  """ValueError for a blueprint's game with other blinds, in any unit; a warning for much deeper stacks."""
+  (small, big, stack), (other, larger, deeper) = stakes(game), stakes(blueprint)
+  if small * larger != other * big:
+    raise ValueError(
+      f"blueprint must be a policy for blinds like {big}/{small}, in any unit, got one for {larger}/{other}."
+    )
+  depth, theirs = stack / big, deeper / larger
+  if 2 * depth < theirs:
+    warnings.warn(
+      f"HoldemPolicy plays {depth:.3g} big blinds deep by a blueprint for {theirs:.3g}: before its searches "
+      "it folds as deep stacks do, which is too much. Give a blueprint of this depth.",
+      stacklevel=3,
+    )
