@@ -59,7 +59,7 @@ def check_player(value: object, players: int = 2) -> int:
 def as_number(value: object) -> float:
   """A number of Python, which JSON has too, for an integer or float of Python or NumPy; nan for others.
 
-  A bool is none. A comparison comes after this: NumPy would round the other side to its own type.
+  Bools are refused. A comparison comes after this: NumPy would round the other side to its own type.
   """
   if is_integer(value):
     return int(value)

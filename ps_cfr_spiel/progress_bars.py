@@ -26,7 +26,7 @@ class LineBar(tqdm):
       self._printed = time.time()
 
   def set_description(self, desc: str | None = None, refresh: bool | None = True) -> None:
-    """As tqdm's, without the colon that it adds: the layout has one."""
+    """Like tqdm's, without the colon that it adds: the layout has one."""
     self.set_description_str(desc, refresh)
 
   def clear(self, nolock: bool = False) -> None:

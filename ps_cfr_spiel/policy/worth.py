@@ -80,7 +80,7 @@ def columns_of(tree: PublicTree, strategies: Strategies, dtype: DTypeLike) -> li
 def all_at_once(tree: PublicTree, strategies: Strategies) -> Any:
   """Counterfactual action values of a profile and of best responses to it: float64[A, rows, H] on the host.
 
-  Blocks are put together and taken apart here: XLA takes seconds to compile as many as deep games have.
+  Blocks are put together and taken apart here: XLA takes seconds to compile those of deep games.
   """
   pairs = zip(tree.players, strategies, strict=True)
   tables = [player.join([np.asarray(block, float) for block in blocks]) for player, blocks in pairs]

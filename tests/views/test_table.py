@@ -482,7 +482,7 @@ def test_a_hand_in_a_browser(tmp_path, monkeypatch):
   assert not any(shown["wide"] or shown["error"] for shown in seen)
   assert seen[2]["log"] == "Opponent: Call, You: Raise to 350, Opponent: Call"
   won = int(re.search(r"([+-][\d,]+) after 1 game$", seen[7]["about"])[1].replace(",", ""))
-  assert abs(won) == 2000 and seen[7]["result"] == f"You {'win' if won > 0 else 'lose'} 2000."
+  assert abs(won) == 2000 and seen[7]["result"] == f"You {'win' if won > 0 else 'lose'} 2,000."
   assert seen[7]["chances"] == [f"{name}100.0%" for name in ("Call", "Call", "Call", "Check", "Call")]
   assert seen[4]["log"].endswith("You: Bet 350, Opponent: Call")
   assert seen[9]["result"] == "You lose 50." and f"{won - 50:+,} after 2 games" in seen[9]["about"]

@@ -60,12 +60,12 @@ class Judgement(NamedTuple):
 
   @property
   def exact(self) -> bool:
-    """Whether the loss follows from the agent's probabilities, which are known."""
+    """True if the loss follows from the agent's probabilities, which are known."""
     return self.loss.method == KNOWN
 
   @property
   def unseen(self) -> float:
-    """What the agent may lose a game at infostates where its games never came."""
+    """The agent's greatest loss a game at infostates that its games never reached."""
     return self.most.mean - self.loss.mean
 
   @property
@@ -80,7 +80,7 @@ class Judgement(NamedTuple):
     """The number of games for a 95% interval of the mean loss of plus or minus `half`.
 
     It is that of games with the spread of these; None if that is unknown, because all are of one deal, or
-    what they leave open is more.
+    the unseen part is more.
     """
     if math.isnan(self.loss.standard_error) or self.unseen > half:
       return None
@@ -208,7 +208,7 @@ def _judgement(
 
 
 def _exactly(name: str, seats: Sequence[Seat], plays: Plays, policy: OpenSpielPolicy) -> list[float]:
-  """The loss in each seat of an agent that plays a policy; ValueError if it never does what it did."""
+  """The loss in each seat of an agent that plays a policy; ValueError for a move that it never makes."""
   tree, expected = plays.solution.tree, dict[int, float]()
   for player in {seat.player for seat in seats}:
     model = plays.of(player, strategy_of(tree, policy, player))

@@ -1,10 +1,10 @@
 """The loss of an agent whose probabilities are unknown, from its recorded games.
 
 Losses are against opponents who play the solution; those of a record play otherwise, and come more often to
-some infostates, and to others never. But an agent acts alike at an infostate whoever brought it there, so
+some infostates, and to others never. But an agent acts alike at an infostate after any play of others, so
 frequencies of its actions are right. Two estimates follow.
 
-By frequencies, for any opponents: the loss of a strategy that plays each action as often as the agent did.
+By frequencies, for any opponents: the loss of a strategy that plays each action at the agent's frequencies.
 Infostates that the record lacks are open: there the agent may lose nothing, as the solution does, or as much
 as can be, and the loss lies between (bounds of partial identification: Manski 2003).
 
@@ -72,7 +72,7 @@ def by_frequencies(seats: Sequence[Seat], plays: Plays, worst: bool) -> np.ndarr
 def by_known_opponents(seats: Sequence[Seat], plays: Plays, opponents: "KnownOpponents") -> np.ndarray | None:
   """float64[n]: an unbiased loss for each part of a game, by models of the agent's play in other deals.
 
-  None unless all opponents are known, and come wherever the solution does.
+  None unless all opponents are known, and reach all that the solution does.
   """
   weights = dict[tuple[int, tuple[str, ...]], Weights]()
   for seat in seats:
@@ -103,7 +103,7 @@ class KnownOpponents:
     self._weights: dict[tuple[int, tuple[str, ...]], Weights | None] = {}
 
   def weights(self, seat: Seat) -> Weights | None:
-    """How much more often the solution comes to a player's infostates than the opponents of a game do.
+    """The solution's reach of a player's infostates, divided by that of the opponents in a game.
 
     None if one of them is unknown, or they never come, or too seldom, where the solution does.
     """
@@ -135,7 +135,7 @@ class KnownOpponents:
 
 
 def strategy_of(tree: PublicTree, policy: OpenSpielPolicy, player: int) -> list[np.ndarray]:
-  """[A, rows, H] for each block of a player: what a policy answers, asked for this player alone."""
+  """[A, rows, H] for each block of a player: a policy's answers, asked for this player alone."""
   rows = [decision for decision in tree.names.decisions if decision.player == player]
   return [answered(block) for block in strategies_of(tree, policy, rows)[player]]
 
@@ -143,7 +143,7 @@ def strategy_of(tree: PublicTree, policy: OpenSpielPolicy, player: int) -> list[
 def _frequencies(
   elsewhere: Sequence[np.ndarray], taken: Iterable[tuple[Decision, int, int]]
 ) -> list[np.ndarray]:
-  """The frequencies of the actions taken, for each block; another strategy where there are none."""
+  """The frequencies of the actions taken, for each block; elsewhere another strategy."""
   counts = collections.Counter((d.block, d.row, h, choice) for d, h, choice in taken)
   strategy, changed = list(elsewhere), {block for block, *_ in counts}
   for block in changed:

@@ -139,7 +139,7 @@ def check_locks(game: pyspiel.Game, words: Sequence[str]) -> None:
 
 
 def _dealt_without(game: pyspiel.Game, line: str) -> pyspiel.State | None:
-  """A spot after a deal of hands without the cards that a line may name; None if there is none."""
+  """A spot after a deal of hands without the cards that a line may name; else None."""
   state, named = game.new_initial_state(), {card.lower() for card in _CARD.findall(line)}
   while state.is_chance_node():
     hands = {action: _CARD.findall(state.action_to_string(action)) for action in state.legal_actions()}

@@ -234,7 +234,7 @@ def in_words(error: Exception) -> str:
 
 
 def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
-  """Those of some flags that the command line has, by their long names, --noNAME for what is switched off."""
+  """Those of some flags that the command line has, by their long names, --noNAME if switched off."""
   present = [values[name] for name in names if values[name].present and values[name].name == name]
   return [f"--no{flag.name}" if flag.value is False else f"--{flag.name}" for flag in present]
 
