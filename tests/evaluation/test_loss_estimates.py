@@ -11,7 +11,7 @@ from open_spiel.python.algorithms.expected_game_score import policy_value
 
 from ps_cfr_spiel import PSCFRSolver, matches
 from ps_cfr_spiel.apps.commands import program
-from ps_cfr_spiel.evaluation.judging.referee import Plays
+from ps_cfr_spiel.evaluation.judging.referee import Referee
 from ps_cfr_spiel.matches import Played
 
 
@@ -36,7 +36,7 @@ def solved(name, iterations):
 
 
 def losses(game, solution, agent):
-  """By seat, what the agent wins less than the solution against the solution."""
+  """By seat, how much less the agent wins against the solution than the solution itself does."""
   start = game.new_initial_state()
   value = policy_value(start, [solution, solution])
   return [value[i] - policy_value(start, [(solution, agent)[i == j] for j in (0, 1)])[i] for i in (0, 1)]
@@ -154,9 +154,9 @@ def test_one_game_bounds_the_mean_of_all():
 
 
 def test_the_worst_play_by_all_pure_strategies():
-  """Of Kuhn poker, of which each player has 64: none loses more."""
+  """Each player of Kuhn poker has 64 pure strategies; the worst of them loses as much."""
   game, solution = solved("kuhn_poker", 1000)
-  plays = Plays(matches.judge(game, [Played(0, (0, 1, 0, 0))], solution).solution)
+  referee = Referee(matches.judge(game, [Played(0, (0, 1, 0, 0))], solution).solution)
   for player in (0, 1):
     uniform = openspiel_policy.TabularPolicy(game)
     names = list(uniform.states_per_player[player])
@@ -166,7 +166,7 @@ def test_the_worst_play_by_all_pure_strategies():
         uniform.policy_for_key(name)[:] = np.eye(2)[choice]
       pair = [uniform if i == player else solution for i in (0, 1)]
       least = min(least, policy_value(game.new_initial_state(), pair)[player])
-    assert plays.worst(player).value == pytest.approx(least, abs=1e-6)
+    assert referee.worst(player).value == pytest.approx(least, abs=1e-6)
 
 
 def test_the_command_prints_an_interval(tmp_path, capsys):

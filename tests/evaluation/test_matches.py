@@ -146,7 +146,7 @@ def test_without_moves_they_are_asked_for(monkeypatch, capsys):
 
 
 def test_simultaneous_moves_are_made_in_turns():
-  """As the command match makes them, with the game as it was loaded; every game ends in its own returns."""
+  """The players are those of the command match; the returns of each record are those of its last state."""
   game = pyspiel.load_game("goofspiel(num_cards=3,imp_info=True,points_order=descending)")
   policy = ps_cfr_spiel.PSCFRSolver(game).average_policy()
   players = matches.player(policy), matches.player("random")

@@ -437,7 +437,7 @@ def test_a_preset_searches_the_sizes_that_the_game_has(allowed):
 @pytest.mark.parametrize("allowed", ["fcpa", "75%", "75% a", "0.5 1 2 a", "fullgame"])
 @pytest.mark.parametrize("preset", ["quick", "deepstack"])
 def test_ranges_are_those_of_the_moves_played(allowed, preset):
-  """By Bayes' rule from the probabilities of the policy alone, along hands that it may play."""
+  """They follow from the probabilities that the policy gives, by Bayes' rule, in hands that it may play."""
   game = pyspiel.load_game(f"holdem(deck=5x2,stack=20,blinds=2/1,bets={allowed})")
   blueprint, generator = openspiel_policy.UniformRandomPolicy(game), np.random.default_rng(3)
   policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, preset=preset, iterations=3)

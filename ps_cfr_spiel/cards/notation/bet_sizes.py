@@ -168,7 +168,7 @@ def add_sizes(streets: BetSizes, street: int, made: Sequence[tuple[int, Fraction
 
 
 def nearest_sizes(wanted: BetSizes, allowed: BetSizes) -> tuple[BetSizes, Group]:
-  """The allowed sizes nearest to those wanted, by street, player and bet; and those left out.
+  """The allowed sizes nearest to the wanted, by street, player and bet; and the wanted ones that are lacking.
 
   A size that is allowed stays; where no bet is, none does. Another becomes the share of the pot nearest to it
   by their ratio, or where there are no shares all sizes of other measures; without these, all-in.

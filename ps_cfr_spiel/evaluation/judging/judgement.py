@@ -22,7 +22,7 @@ from ps_cfr_spiel.evaluation.judging.loss_estimates import (
   by_known_opponents,
   strategy_of,
 )
-from ps_cfr_spiel.evaluation.judging.referee import Plays
+from ps_cfr_spiel.evaluation.judging.referee import Referee
 from ps_cfr_spiel.evaluation.local_regrets import as_table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, check_records, replay
 from ps_cfr_spiel.loading import sequential
@@ -148,7 +148,7 @@ def judge(
     solution, tree = solver.average_policy(), solver.tree
   tree = tree_for(game, solution, tree, progress, **options)
   policy = as_table(tree, solution, game)
-  plays, agents = Plays(policy), collections.defaultdict[str, list[Seat]](list)
+  referee, agents = Referee(policy), collections.defaultdict[str, list[Seat]](list)
   for number, record in enumerate(records):
     try:
       for name, seat in _seats(policy, number, record):
@@ -158,8 +158,10 @@ def judge(
   known = policies or {}
   if unknown := [name for name in known if name not in agents]:
     raise ValueError(f"policies has {unknown[0]!r}; the agents of these games are {', '.join(agents)}.")
-  opponents = KnownOpponents(plays, known)
-  judged = tuple(_judgement(name, seats, plays, known.get(name), opponents) for name, seats in agents.items())
+  opponents = KnownOpponents(referee, known)
+  judged = tuple(
+    _judgement(name, seats, referee, known.get(name), opponents) for name, seats in agents.items()
+  )
   return Judged(judged, policy, exploitability(game, policy, tree=tree))
 
 
@@ -186,7 +188,7 @@ def _seats(solution: TreePolicy, number: int, record: Played) -> list[tuple[str,
 def _judgement(
   name: str,
   seats: Sequence[Seat],
-  plays: Plays,
+  referee: Referee,
   policy: OpenSpielPolicy | None,
   opponents: KnownOpponents,
 ) -> Judgement:
@@ -197,22 +199,22 @@ def _judgement(
     return MatchResult.of(losses, utilities, deals, ESTIMATED, players)
 
   if policy is not None:
-    exact = result(_exactly(name, seats, plays, policy))
+    exact = result(_exactly(name, seats, referee, policy))
     loss = most = exact._replace(method=KNOWN, standard_error=0.0)
-  elif (unbiased := by_known_opponents(seats, plays, opponents)) is not None:
+  elif (unbiased := by_known_opponents(seats, referee, opponents)) is not None:
     loss = most = result(unbiased.tolist())
   else:
-    loss, most = (result(by_frequencies(seats, plays, worst).tolist()) for worst in (False, True))
+    loss, most = (result(by_frequencies(seats, referee, worst).tolist()) for worst in (False, True))
   chips = MatchResult.of(utilities, utilities, deals, "chips")
-  return Judgement(name, loss, most, chips, _mistakes(seats, plays))
+  return Judgement(name, loss, most, chips, _mistakes(seats, referee))
 
 
-def _exactly(name: str, seats: Sequence[Seat], plays: Plays, policy: OpenSpielPolicy) -> list[float]:
+def _exactly(name: str, seats: Sequence[Seat], referee: Referee, policy: OpenSpielPolicy) -> list[float]:
   """The loss in each seat of an agent that plays a policy; ValueError for a move that it never makes."""
-  tree, expected = plays.solution.tree, dict[int, float]()
+  tree, expected = referee.solution.tree, dict[int, float]()
   for player in {seat.player for seat in seats}:
-    model = plays.of(player, strategy_of(tree, policy, player))
-    expected[player] = plays.of(player).value - model.value
+    model = referee.of(player, strategy_of(tree, policy, player))
+    expected[player] = referee.of(player).value - model.value
     played = ((seat.number, choice) for seat in seats if seat.player == player for choice in seat.taken)
     for number, (decision, h, choice) in played:
       if not model.chances(decision, h)[choice] > 0:
@@ -223,9 +225,9 @@ def _exactly(name: str, seats: Sequence[Seat], plays: Plays, policy: OpenSpielPo
   return [expected[seat.player] for seat in seats]
 
 
-def _mistakes(seats: Iterable[Seat], plays: Plays) -> tuple[Mistake, ...]:
+def _mistakes(seats: Iterable[Seat], referee: Referee) -> tuple[Mistake, ...]:
   """All decisions taken, the worst first."""
-  labels, visited = plays.solution.labels, dict[tuple[int, str], tuple[Decision, int]]()
+  labels, visited = referee.solution.labels, dict[tuple[int, str], tuple[Decision, int]]()
   taken = collections.Counter[tuple[int, str, int]]()
   for decision, h, choice in (choice for seat in seats for choice in seat.taken):
     place = decision.player, str(decision.infostates[h])
@@ -234,7 +236,7 @@ def _mistakes(seats: Iterable[Seat], plays: Plays) -> tuple[Mistake, ...]:
   mistakes = []
   for (player, infostate, choice), times in taken.items():
     decision, h = visited[player, infostate]
-    losses, moves = plays.losses(decision)[:, h], labels.move_names(decision)
+    losses, moves = referee.losses(decision)[:, h], labels.move_names(decision)
     best = moves[int(losses.argmin())]
     mistakes.append(Mistake(player, infostate, moves[choice], best, float(losses[choice]), times))
   return tuple(sorted(mistakes, key=lambda mistake: -mistake.loss))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.evaluation.judging.referee import Plays
+from ps_cfr_spiel.evaluation.judging.referee import Referee
 from ps_cfr_spiel.evaluation.local_regrets import answered
 from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, strategies_of
 from ps_cfr_spiel.tree import Decision, PublicTree
@@ -43,7 +43,7 @@ class Seat(NamedTuple):
   taken: list[tuple[Decision, int, int]]  # the decisions: row, type, action
 
 
-def by_frequencies(seats: Sequence[Seat], plays: Plays, worst: bool) -> np.ndarray:
+def by_frequencies(seats: Sequence[Seat], referee: Referee, worst: bool) -> np.ndarray:
   """float64[n]: for each part of a game the loss of the agent's frequencies of actions, and its deviation.
 
   Infostates that the record lacks are played as by the solution, or as badly as can be. A deviation is what
@@ -55,21 +55,23 @@ def by_frequencies(seats: Sequence[Seat], plays: Plays, worst: bool) -> np.ndarr
     places = [k for k, seat in enumerate(seats) if seat.player == player]
     taken = [choice for k in places for choice in seats[k].taken]
     visits = collections.Counter((d.block, d.row, h) for d, h, _ in taken)
-    elsewhere = plays.worst(player) if worst else plays.of(player)
-    model = plays.of(player, _frequencies(elsewhere.strategy, taken))
+    elsewhere = referee.worst(player) if worst else referee.of(player)
+    model = referee.of(player, _frequencies(elsewhere.strategy, taken))
     deviations = np.zeros(len(places))
     for i, k in enumerate(places):
       choices = float(len(places))  # probability of the model's own choices so far, times the parts
       for decision, h, choice in seats[k].taken:
         others = visits[decision.block, decision.row, h] - 1
         loss = model.loss(decision, h, choice) / others if others else elsewhere.loss(decision, h, choice)
-        deviations[i] += choices * plays.against(player).reach(decision).others[h] * loss
+        deviations[i] += choices * referee.against(player).reach(decision).others[h] * loss
         choices *= model.chances(decision, h)[choice]
-    losses[places] = plays.of(player).value - model.value + deviations - deviations.mean()
+    losses[places] = referee.of(player).value - model.value + deviations - deviations.mean()
   return _finite(losses, seats)
 
 
-def by_known_opponents(seats: Sequence[Seat], plays: Plays, opponents: "KnownOpponents") -> np.ndarray | None:
+def by_known_opponents(
+  seats: Sequence[Seat], referee: Referee, opponents: "KnownOpponents"
+) -> np.ndarray | None:
   """float64[n]: an unbiased loss for each part of a game, by models of the agent's play in other deals.
 
   None unless all opponents are known, and reach all that the solution does.
@@ -84,8 +86,8 @@ def by_known_opponents(seats: Sequence[Seat], plays: Plays, opponents: "KnownOpp
   for part, player in {(parts[seat.deal], seat.player) for seat in seats}:
     others = [seat for seat in seats if seat.player == player and parts[seat.deal] != part]
     taken = [choice for seat in others for choice in seat.taken]
-    play = plays.of(player)
-    model = plays.of(player, _frequencies(play.strategy, taken)) if taken else play
+    play = referee.of(player)
+    model = referee.of(player, _frequencies(play.strategy, taken)) if taken else play
     for k, seat in enumerate(seats):
       if (parts[seat.deal], seat.player) == (part, player):
         losses[k] = play.value - model.value
@@ -97,9 +99,9 @@ def by_known_opponents(seats: Sequence[Seat], plays: Plays, opponents: "KnownOpp
 class KnownOpponents:
   """Agents whose probabilities are known, as opponents of others."""
 
-  def __init__(self, plays: Plays, policies: Mapping[str, OpenSpielPolicy]):
+  def __init__(self, referee: Referee, policies: Mapping[str, OpenSpielPolicy]):
     """`policies` has those of agents by name; nothing is computed yet."""
-    self._plays, self._policies = plays, policies
+    self._plays, self._policies = referee, policies
     self._weights: dict[tuple[int, tuple[str, ...]], Weights | None] = {}
 
   def weights(self, seat: Seat) -> Weights | None:

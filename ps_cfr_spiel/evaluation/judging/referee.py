@@ -54,11 +54,14 @@ class Play:
     return [np.eye(len(values))[values.argmin(0)].transpose(2, 0, 1) for values in self._tables]
 
 
-class Plays:
-  """All plays against opponents who play a solution, also where the solution's own play never comes."""
+class Referee:
+  """The values of all actions, and of any play against opponents who play a solution.
+
+  They are known where the solution's own play never comes, too.
+  """
 
   def __init__(self, solution: TreePolicy):
-    """Nothing is computed yet."""
+    """Nothing is computed yet; the solution should be near an equilibrium."""
     self.solution = solution
     self._against: dict[int, TreePolicy] = {}  # by player, as are the others
     self._plays: dict[int, Play] = {}
@@ -98,22 +101,6 @@ class Plays:
     """float64[A, H]: the values of the solution's mixture less those of the actions."""
     values = self.values(decision)
     return (self.solution.table(decision) * values).sum(0) - values
-
-
-class Referee:
-  """The values of all actions by a solution, also where the solution's own play never comes."""
-
-  def __init__(self, solution: TreePolicy):
-    """Nothing is computed yet; the solution should be near an equilibrium."""
-    self.solution, self._plays = solution, Plays(solution)
-
-  def values(self, decision: Decision) -> np.ndarray:
-    """float64[A, H]: to the player if all then follow the solution; nan if trembles are beyond numbers."""
-    return self._plays.values(decision)
-
-  def losses(self, decision: Decision) -> np.ndarray:
-    """float64[A, H]: the values of the solution's mixture less those of the actions."""
-    return self._plays.losses(decision)
 
   def moves(self, state: pyspiel.State) -> list[MoveValue]:
     """The legal actions of the player who acts at a state; ValueError if none does."""

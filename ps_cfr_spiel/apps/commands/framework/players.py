@@ -144,7 +144,7 @@ def _agent(text: str, name: str, limit: int, seconds: float, preset: str) -> ps.
   blueprint = blueprint_of(name, limit, game)  # first, so that its error comes before that of the values
   _, *files = agent_files(name)
   values = _values_if_installed(game) if name == AGENT else [load_values(file, game) for file in files]
-  if values and preset == AGENTS[0]:  # others take minutes a decision anyway
+  if values and preset == AGENTS[0]:  # the turns of others take gigabytes
     _prepare(ps.HoldemPolicy(game, blueprint, values=values, preset=preset, iterations=2))
   return ps.HoldemPolicy(game, blueprint, values=values, preset=preset, seconds=seconds or None)
 
