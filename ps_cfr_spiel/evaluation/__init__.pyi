@@ -13,6 +13,7 @@ from .judging.judgement import judge as judge
 from .judging.recorded_games import read_game as read_game
 from .judging.recorded_games import read_games as read_games
 from .judging.referee import MoveValue as MoveValue
+from .judging.referee import Play as Play
 from .judging.referee import Referee as Referee
 from .local_best_response import LocalBestResponse as LocalBestResponse
 from .local_best_response import LocalBestResponsePolicy as LocalBestResponsePolicy

@@ -278,7 +278,7 @@ def test_answers_along_a_hand_are_those_of_a_policy_that_was_asked_nothing_befor
 
 
 def test_policies_of_simultaneous_games_are_rounded():
-  """The game that was loaded is accepted, though the policy takes turns; a policy of another game is refused."""
+  """The loaded game is accepted, though the policy takes turns; a policy of another game is refused."""
   game = pyspiel.load_game("goofspiel(num_cards=3,imp_info=True,points_order=descending)")
   uniform = ps_cfr_spiel.PSCFRSolver(game).average_policy()
   for policy in (uniform, uniform.to_tabular()):
