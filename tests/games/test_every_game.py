@@ -164,6 +164,7 @@ MISTAKES = {
     ({"bets": "1 b"}, "bets='1 b': 'b', character 3: unknown bet size; write sizes as 33% or 0.33"),
     ({"bets": "fchpa"}, "bets='fchpa': 'fchpa', character 1: unknown bet size"),
     ({"bets": "1 0 a"}, "bets='1 0 a': '0', character 3: a size is more than 0"),
+    ({"bets": "0.5x a"}, "a raise is to more than the bet; for shares of the pot write 50%"),
     ({"bets": "-1 a"}, "bets='-1 a': '-1', character 1: unknown bet size"),
     ({"bets": "inf a"}, "bets='inf a': 'inf', character 1: unknown bet size"),
     ({"bets": "1/2 50"}, "bets='1/2 50': '50', character 5: write 50% or 0.5"),

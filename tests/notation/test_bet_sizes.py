@@ -151,7 +151,8 @@ DECIMALS = st.decimals(min_value="0.001", max_value=10**6, places=3).map(Fractio
 SIZES = st.one_of(
   st.just(ALL_IN),
   st.builds(Size, AMOUNTS, st.booleans(), st.just(Measure.POTS)),
-  st.builds(Size, DECIMALS, st.booleans(), st.sampled_from([Measure.BETS, Measure.CHIPS])),
+  st.builds(Size, DECIMALS, st.booleans(), st.just(Measure.CHIPS)),
+  st.builds(Size, DECIMALS.map(lambda amount: 1 + amount), st.booleans(), st.just(Measure.BETS)),
   st.builds(Size, st.integers(0, 9).map(Fraction), st.just(False), st.just(Measure.STREETS)),
 )
 GROUPS = st.sets(SIZES, max_size=3).map(lambda sizes: tuple(sorted(sizes)))

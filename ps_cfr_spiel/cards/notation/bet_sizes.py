@@ -220,6 +220,8 @@ def _sizes(text: str, at: int, word: str, before: Sequence[str]) -> Group:
     unit, capped = size["unit"], bool(size["cap"])
     if amount <= 0:
       why = "a size is more than 0; for no bet write x"
+    elif unit == "x" and amount <= 1:
+      why = f"a raise is to more than the bet; for shares of the pot write {size_text(Size(amount))}"
     elif unit or size["under"]:
       measure = {letter: measure for measure, letter in _UNITS.items()}[unit or "%"]
       return (Size(amount / 100 if unit == "%" else amount, capped, measure),)
